@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+libbase_a_SOURCES += base/model/hparams.h base/model/roles.h 

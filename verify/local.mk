@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+noinst_LIBRARIES += libverify.a
+libverify_a_SOURCES =
