@@ -29,6 +29,8 @@ struct block_info {
 /* NULL for ids no reader we know of accepts (retired, unknown). Covers every live mainline id and 142, 143. */
 const struct block_info *block_info(uint32_t id);
 const struct block_info *block_by_name(const char *name); /* case-insensitive; NULL when unknown */
+/* What another program means by an id that block_info does not know ("I2_S of the microsoft/BitNet fork"); NULL: nobody. */
+const char *block_foreign(uint32_t id);
 /* Iterate over the table; NULL past the end. */
 const struct block_info *block_at(unsigned index);
 /* Bytes of a row of n weights; false when the block does not divide n or on overflow. */
