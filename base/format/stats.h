@@ -36,7 +36,8 @@ struct stats {
 int stats_read(struct stats *s, const char *path, struct error *err);
 void stats_free(struct stats *s);
 const struct stats_entry *stats_find(const struct stats *s, const char *name);
-/* Add an entry, zeroed; keeps the order by name. ERROR_INTERNAL for a repeated name. */
+/* Add an entry, zeroed; keeps the order by name. *out is good until the next stats_add. ERROR_INTERNAL for a repeated
+ * name. A struct that was not read starts as { .add_bos = -1 }. */
 int stats_add(struct stats *s, const char *name, uint64_t n_in, uint64_t n_mat, struct stats_entry **out,
               struct error *err);
 int stats_write(const struct stats *s, const char *path, bool force, struct error *err);

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-libbase_a_SOURCES += base/model/hparams.h base/model/roles.h 
+libbase_a_SOURCES += \
+	base/model/hparams.c base/model/hparams.h \
+	base/model/roles.c base/model/roles.h

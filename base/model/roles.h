@@ -20,7 +20,7 @@ struct role_info {
     enum role role;
     const char *stem; /* "attn_q.weight", without "blk.N." */
     bool per_layer;
-    bool linear; /* a matrix that multiplies activations and may become ternary */
+    bool linear; /* one of the seven matrices of a layer that may become ternary (embedding and head are apart) */
     const char *label; /* short, for tables: "attn_q" */
 };
 
