@@ -51,10 +51,13 @@ int file_not_same(const char *out, const char *const *inputs, size_t n_inputs, s
 int file_check_output(const char *out, uint64_t planned, bool force, struct error *err);
 
 /* Writer: bytes go to PATH.partial; commit does fsync, rename, fsync of the folder. Abort unlinks the partial file. An
- * existing PATH survives everything but a successful commit. Buffered (1 MiB); positions are exact. */
+ * existing PATH survives everything but a successful commit. Buffered (1 MiB); positions are exact. When PATH is a
+ * symbolic link, the file it points to is what is replaced and the link stays. A PATH.partial that a killed run left
+ * is replaced; one that a live run holds (flock) is ERROR_EXISTS. */
 struct writer {
     int fd; /* -1 when closed */
-    char *path, *partial;
+    bool force;
+    char *path, *partial; /* path: links resolved */
     uint64_t pos; /* bytes accepted so far */
     unsigned char *buf;
     size_t buf_len;

@@ -1,2 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-libbase_a_SOURCES += base/util/bytes.h base/util/cli.h base/util/digest.h base/util/error.h base/util/file.h base/util/json.h base/util/mem.h base/util/parallel.h base/util/progress.h base/util/rng.h base/util/text.h 
+libbase_a_SOURCES += \
+	base/util/bytes.h \
+	base/util/cli.h \
+	base/util/digest.c base/util/digest.h \
+	base/util/error.c base/util/error.h \
+	base/util/file.c base/util/file.h base/util/file_private.h base/util/output.c base/util/writer.c \
+	base/util/interrupt.c \
+	base/util/json.h \
+	base/util/mem.c base/util/mem.h \
+	base/util/parallel.h \
+	base/util/progress.h \
+	base/util/rng.h \
+	base/util/text.c base/util/text.h
