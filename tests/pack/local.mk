@@ -1,1 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
+pack_checks = tests/pack/check_threshold tests/pack/check_exact
+check_PROGRAMS += $(pack_checks)
+TESTS += $(pack_checks)
+
+tests_pack_check_threshold_SOURCES = tests/pack/check_threshold.c
+tests_pack_check_threshold_LDADD = libpack.a $(TEST_LIBS) $(KERNELS_LIBS) $(CHECK_LIBS)
+tests_pack_check_threshold_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
+tests_pack_check_exact_SOURCES = tests/pack/check_exact.c
+tests_pack_check_exact_LDADD = libpack.a $(TEST_LIBS) $(KERNELS_LIBS) $(CHECK_LIBS)
+tests_pack_check_exact_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
