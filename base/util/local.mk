@@ -6,7 +6,7 @@ libbase_a_SOURCES += \
 	base/util/error.c base/util/error.h \
 	base/util/file.c base/util/file.h base/util/file_private.h base/util/output.c base/util/writer.c \
 	base/util/interrupt.c \
-	base/util/json.h \
+	base/util/json.c base/util/json.h base/util/json_get.c base/util/json_private.h base/util/json_scan.c \
 	base/util/mem.c base/util/mem.h \
 	base/util/parallel.h \
 	base/util/progress.h \
