@@ -36,7 +36,10 @@ static int parse_line(struct manifest *m, char *s, size_t n, struct manifest_ent
         s++, n--;
     if (n && s[n - 1] == '\r')
         n--;
-    if (n < 67 || s[64] != ' ' || (s[65] != ' ' && s[65] != '*') || digest_unhex(s, e->sha256, sizeof e->sha256))
+    if (n < 67 || s[64] != ' ' || (s[65] != ' ' && s[65] != '*'))
+        return 0;
+    s[64] = 0; /* the digits end here */
+    if (digest_unhex(s, e->sha256, sizeof e->sha256))
         return 0;
     s += 66, n -= 66;
     if (escaped && unescape(s, &n))

@@ -184,7 +184,8 @@ static int by_offset(const void *a, const void *b)
 static int check_tiling(const struct parse *p, struct st_tensor *t, size_t n)
 {
     uint64_t end = 0;
-    qsort(t, n, sizeof *t, by_offset);
+    if (n)
+        qsort(t, n, sizeof *t, by_offset);
     for (size_t i = 0; i < n; i++) {
         char before[160] = "the start";
         if (i)
@@ -231,7 +232,7 @@ int st_parse_header(struct st_model *m, const char *json, size_t n, uint64_t dat
     for (const struct json *v = json_first(json_root(doc)); v && !rc; v = json_next(v))
         rc = strcmp(json_key(v), "__metadata__") ? parse_tensor(&p, v) : parse_metadata(&p, v);
     if (!rc)
-        rc = check_tiling(&p, m->tensors + first, m->n_tensors - first);
+        rc = check_tiling(&p, m->tensors ? m->tensors + first : NULL, m->n_tensors - first);
     for (size_t i = first; i < m->n_tensors && !rc; i++)
         if (!mem_add(m->tensors[i].offset, data_offset, &m->tensors[i].offset))
             rc = fail(&p, ERROR_FORMAT, m->tensors[i].name, "its data_offsets overflow");
@@ -255,7 +256,7 @@ static int read_header(struct st_model *m, const struct file *f, const char *nam
                          name, f->size);
     len = bytes_get_u64(head);
     if (len > max_header || len > f->size - 8) {
-        if (sniff_bytes(head, n, what, sizeof what))
+        if ((n < 9 || head[8] != '{') && sniff_bytes(head, n, what, sizeof what))
             return error_set(err, ERROR_FORMAT, "%s: no safetensors header: this is %s", name, what);
         return error_set(err, ERROR_FORMAT, "%s: header length %" PRIu64 ", at most %" PRIu64 " allowed and %" PRIu64
                          " bytes in the file after it (truncated?)", name, len, max_header, f->size - 8);
