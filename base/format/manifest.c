@@ -38,7 +38,7 @@ static int parse_line(struct manifest *m, char *s, size_t n, struct manifest_ent
         n--;
     if (n < 67 || s[64] != ' ' || (s[65] != ' ' && s[65] != '*'))
         return 0;
-    s[64] = 0; /* the digits end here */
+    s[64] = 0; /* the digits as a string of their own */
     if (digest_unhex(s, e->sha256, sizeof e->sha256))
         return 0;
     s += 66, n -= 66;
