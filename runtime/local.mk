@@ -1,3 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libruntime.a
-libruntime_a_SOURCES = runtime/model.h runtime/tokenizer.h runtime/commands.h
+libruntime_a_SOURCES = runtime/model.h runtime/tokenizer.h runtime/commands.h runtime/backend.h runtime/backend_cpu.c \
+	runtime/kv.h runtime/kv.c runtime/rope.h runtime/rope.c runtime/attention.h runtime/attention.c \
+	runtime/model_internal.h runtime/model.c runtime/context.c runtime/forward_dense.c \
+	runtime/score.h runtime/score.c runtime/kl.h runtime/kl.c runtime/klbase.h runtime/klbase.c \
+	runtime/sample.h runtime/sample.c runtime/text_input.h runtime/text_input.c \
+	runtime/options.c runtime/env.c runtime/cmd_perplexity.c runtime/cmd_kl.c runtime/cmd_logits.c \
+	runtime/cmd_bench.c

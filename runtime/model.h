@@ -52,13 +52,14 @@ enum kv_type { KV_F32, KV_F16, KV_Q8_0 };
 int context_open(struct context **out, const struct model *m, uint32_t n_ctx, uint32_t n_batch, enum kv_type kv,
                  struct error *err);
 void context_close(struct context *c);
-void context_reset(struct context *c);              /* position 0 again */
-uint32_t context_position(const struct context *c); /* tokens held */
-int context_truncate(struct context *c, uint32_t position); /* forget positions >= this */
+uint32_t context_batch(const struct context *c);                      /* most tokens in one context_eval */
+void context_reset(struct context *c);                                /* position 0 again */
+uint32_t context_position(const struct context *c);                   /* tokens held */
+int context_truncate(struct context *c, uint32_t position);           /* forget positions >= this */
 void context_set_tap(struct context *c, const struct model_tap *tap); /* borrowed; NULL: none */
 
-/* Run n tokens (ids checked against n_vocab) after those held. hidden (may be NULL) receives rows [first, n) after the final
- * norm. A NaN or infinity in a layer's output is ERROR_FORMAT naming layer and position (case R07). */
+/* Run n tokens (ids checked against n_vocab) after those held. hidden (may be NULL) receives rows [first, n) after the
+ * final norm. A NaN or infinity in a layer's output is ERROR_FORMAT naming layer and position (case R07). */
 int context_eval(struct context *c, const int32_t *ids, size_t n, size_t first, float *hidden, struct error *err);
 /* Head: logits [n_rows][n_vocab] of hidden rows. */
 int context_logits(struct context *c, const float *hidden, size_t n_rows, float *logits, struct error *err);
