@@ -12,15 +12,15 @@
 static void lfs_field(const char *text, const char *field, char *out, size_t cap)
 {
     snprintf(out, cap, "?");
-    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL) {
-        if (strncmp(line, field, strlen(field)))
-            continue;
+    const char *line = text, *end;
+    while (strncmp(line, field, strlen(field)) && (end = strchr(line, '\n')))
+        line = end + 1;
+    if (!strncmp(line, field, strlen(field))) {
         const char *word = line + strlen(field);
         size_t n = 0;
         while (word[n] && (isalnum((unsigned char)word[n]) || word[n] == ':') && n + 1 < cap)
             n++;
         snprintf(out, cap, "%.*s", (int)n, word);
-        return;
     }
 }
 
