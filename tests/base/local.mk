@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 include tests/base/format.mk
+include tests/base/util.mk
