@@ -1,1 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+check_PROGRAMS += tests/interop/format_tool
+tests_interop_format_tool_SOURCES = tests/interop/format_tool.c
+tests_interop_format_tool_LDADD = $(BASE_LIBS)
+dist_check_SCRIPTS += tests/interop/format.sh
+TESTS += tests/interop/format.sh
