@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First half of the plan: every tensor of the checkpoint finds its role, or is dropped for a stated reason, or is refused. */
+#ifndef TERNPACK_CONVERT_PLAN_MAP_H
+#define TERNPACK_CONVERT_PLAN_MAP_H
+
+#include "base/util/cli.h"
+#include "convert/plan.h"
+
+struct plan_slot {
+    enum role role;
+    int layer;
+    const struct st_tensor *tensor; /* NULL: absent (a tied head, or the computed rotary factors) */
+};
+
+struct plan_map {
+    struct plan_slot *slots; /* in the file's order */
+    size_t n_slots;
+    struct plan_dropped *dropped;
+    size_t n_dropped;
+    bool tied;
+};
+
+int plan_map_make(struct plan_map *map, const struct config *c, const struct st_model *m, const struct cli_list *allow_extra,
+                  struct notes *notes, struct error *err);
+void plan_map_free(struct plan_map *map);
+
+#endif
