@@ -113,7 +113,7 @@ static int read_scaling(struct config *c, const struct json *obj, struct notes *
                          "config.json: partial_rotary_factor: %g is not supported: only a part of each head would rotate "
                          "(expected 1)",
                          part);
-    if (!json_is_null(json_get(obj, "mrope_section")) || json_kind(json_get(obj, "full_attention")) == JSON_OBJECT)
+    if (!json_is_null(json_get(obj, "mrope_section")) || !json_is_null(json_get(obj, "full_attention")))
         return error_set(err, ERROR_UNSUPPORTED, "config.json: rotary settings per section or layer type are not supported");
     if (a && b && strcmp(a, b))
         return error_set(err, ERROR_FORMAT, "config.json: rope_type and type name two different rope scalings");

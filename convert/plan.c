@@ -2,6 +2,7 @@
 #include "convert/plan.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/format/block.h"

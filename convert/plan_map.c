@@ -2,6 +2,7 @@
 #include "convert/plan_map.h"
 
 #include <regex.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/util/mem.h"
