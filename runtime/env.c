@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <cblas.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ int run_env_open(struct run_env *e, const struct run_options *o, struct error *e
         rc = model_open(&e->model, o->model, &e->model_options, err);
     }
     if (!rc && o->common.verbose)
-        run_say(o, "kernels: %s, threads: %u", e->kernels->name, pool_threads(e->pool));
+        run_say(o, "kernels: %s, BLAS: OpenBLAS %s, threads: %u", e->kernels->name, openblas_get_corename(),
+                pool_threads(e->pool));
     if (rc)
         run_env_close(e);
     return rc;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LIBRARIES += libruntime.a
-libruntime_a_SOURCES = runtime/model.h runtime/tokenizer.h runtime/commands.h runtime/backend.h runtime/backend_cpu.c \
+libruntime_a_SOURCES = runtime/model.h runtime/tokenizer.h runtime/commands.h runtime/backend.h runtime/backend_cpu.c runtime/blas.h runtime/blas.c \
 	runtime/kv.h runtime/kv.c runtime/rope.h runtime/rope.c runtime/attention.h runtime/attention.c \
 	runtime/model_internal.h runtime/model.c runtime/context.c runtime/forward_dense.c \
 	runtime/score.h runtime/score.c runtime/kl.h runtime/kl.c runtime/klbase.h runtime/klbase.c \
