@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the codes, scales and values of one tensor say: codec_check's counts as problems with names and places. */
+#ifndef TERNPACK_VERIFY_CODES_H
+#define TERNPACK_VERIFY_CODES_H
+
+#include "base/format/gguf.h"
+#include "kernels/codec.h"
+#include "verify/report.h"
+
+/* Errors: code 3, base-3 bytes no packer writes, scales or values that are NaN or infinite. Warning: negative scales of
+ * ternary types (legal, but no packer writes them). */
+void codes_report(const struct gguf_tensor *t, const struct codec_check *c, struct report *r);
+
+#endif
