@@ -16,3 +16,4 @@ libconvert_a_SOURCES = \
 	convert/options.c convert/options.h \
 	convert/plan.c convert/plan.h convert/plan_map.c convert/plan_map.h \
 	convert/report.c convert/report.h
+include convert/vocab.mk
