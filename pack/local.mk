@@ -12,3 +12,7 @@ libpack_a_SOURCES = \
 	pack/stream.c pack/stream.h \
 	pack/threshold.c pack/threshold.h pack/threshold_batch.c
 
+bin_PROGRAMS += pack/tern-pack
+pack_tern_pack_SOURCES = pack/main.c
+pack_tern_pack_LDADD = libpack.a $(KERNELS_LIBS)
+dist_man1_MANS += pack/tern-pack.1

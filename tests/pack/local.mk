@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-pack_checks = tests/pack/check_threshold tests/pack/check_exact
+pack_checks = tests/pack/check_threshold tests/pack/check_exact tests/pack/check_plan \
+	tests/pack/check_emit
 check_PROGRAMS += $(pack_checks)
 TESTS += $(pack_checks)
 
@@ -11,3 +12,10 @@ tests_pack_check_exact_SOURCES = tests/pack/check_exact.c
 tests_pack_check_exact_LDADD = libpack.a $(TEST_LIBS) $(KERNELS_LIBS) $(CHECK_LIBS)
 tests_pack_check_exact_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
+tests_pack_check_plan_SOURCES = tests/pack/check_plan.c tests/pack/model.c tests/pack/model.h
+tests_pack_check_plan_LDADD = libpack.a $(TEST_LIBS) $(KERNELS_LIBS) $(CHECK_LIBS)
+tests_pack_check_plan_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
+tests_pack_check_emit_SOURCES = tests/pack/check_emit.c tests/pack/model.c tests/pack/model.h
+tests_pack_check_emit_LDADD = libpack.a $(TEST_LIBS) $(KERNELS_LIBS) $(CHECK_LIBS)
+tests_pack_check_emit_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

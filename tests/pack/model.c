@@ -29,7 +29,7 @@ static int write_tensor(struct gguf_writer *w, const struct model_tensor *t, str
                 scale = (float)(1 + rng_below(r, 15)) / 64;
             v = scale * (float)((int)rng_below(r, 3) - 1);
         } else {
-            v = (float)(0.02 * rng_normal(r));
+            v = (float)(rng_normal(r) * (t->values == MODEL_ZERO ? 0 : t->values == MODEL_TINY ? 1e-10 : 0.02));
         }
         if (t->poison != 0 && i == (n_rows - 1) * t->n_cols + 1)
             v = (float)t->poison;

@@ -10,6 +10,8 @@
 enum model_values {
     MODEL_GAUSSIAN,
     MODEL_TERNARY, /* {-s, 0, +s}, one s per `group` weights, an fp16 value */
+    MODEL_ZERO,
+    MODEL_TINY, /* normal, about 1e-10 */
 };
 struct model_tensor {
     const char *name;        /* NULL ends a list */
