@@ -15,13 +15,17 @@ struct encode_scratch {
     int8_t codes[SPAN];
     uint16_t scales[SPAN / 64];
     float ones[THRESHOLD_MAX_GROUP];
+    const struct kernels *kernels;
+    threshold_batch_fn *batch;
 };
 
-int encode_scratch_open(struct encode_scratch **out, struct error *err)
+int encode_scratch_open(struct encode_scratch **out, const struct kernels *k, struct error *err)
 {
     struct encode_scratch *s = *out = mem_aligned(1, sizeof *s, "scratch", err);
     if (!s)
         return ERROR_NOMEM;
+    s->kernels = k;
+    s->batch = threshold_batch_for(k->name);
     for (size_t i = 0; i < THRESHOLD_MAX_GROUP; i++)
         s->ones[i] = 1;
     return 0;
@@ -47,20 +51,42 @@ void encode_add(struct encode_sums *to, const struct encode_sums *piece)
     to->scales.subnormal += piece->scales.subnormal;
 }
 
-/* Index of the first NaN or infinity, or n. */
+/* The loops below run over LANES accumulators, in a fixed order, so that compilers use vectors for them without being
+ * asked to and without changing a result. */
+enum { LANES = 16 };
+
+/* Index of the first NaN or infinity, or n. The exponent field of those is all ones, so adding 1 to it carries into
+ * bit 31. */
 static size_t first_bad(const float *w, size_t n)
 {
-    uint32_t worst = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t mag = bytes_f32_bits(w[i]) & 0x7fffffff;
-        worst = mag > worst ? mag : worst;
-    }
+    uint32_t carry[LANES] = { 0 }, any = 0;
     size_t i = 0;
-    if (worst < 0x7f800000)
+    for (; i + LANES <= n; i += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            carry[l] |= (bytes_f32_bits(w[i + l]) & 0x7f800000) + 0x00800000;
+    for (; i < n; i++)
+        any |= (bytes_f32_bits(w[i]) & 0x7f800000) + 0x00800000;
+    for (size_t l = 0; l < LANES; l++)
+        any |= carry[l];
+    if (!(any >> 31))
         return n;
-    while ((bytes_f32_bits(w[i]) & 0x7fffffff) < 0x7f800000)
-        i++;
+    for (i = 0; (bytes_f32_bits(w[i]) & 0x7f800000) != 0x7f800000; i++)
+        ;
     return i;
+}
+
+static uint64_t count_nonzero(const float *w, size_t n)
+{
+    uint32_t count[LANES] = { 0 }, all = 0; /* n is at most a span */
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            count[l] += w[i + l] != 0;
+    for (; i < n; i++)
+        all += w[i] != 0;
+    for (size_t l = 0; l < LANES; l++)
+        all += count[l];
+    return all;
 }
 
 /* Words for where an element stands. */
@@ -78,14 +104,6 @@ static int check_finite(const struct plan_tensor *t, uint64_t first, const float
         return 0;
     return element_error(t, first + bad, ERROR_FORMAT,
                          w[bad] != w[bad] ? "the weight is NaN" : "the weight is infinite", err);
-}
-
-static uint64_t count_nonzero(const float *w, size_t n)
-{
-    uint64_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += w[i] != 0;
-    return count;
 }
 
 /* ---- ternary ---- */
@@ -114,7 +132,7 @@ static void fit_groups(const struct encode_piece *piece, uint64_t first, unsigne
         }
     }
     if (keep == THRESHOLD_FREE && t->src->type != BLOCK_F32) {
-        threshold_batch(bits, t->src->type == BLOCK_BF16, w, t->importance ? h : NULL, g, n_groups, codes, scale);
+        s->batch(bits, t->src->type == BLOCK_BF16, w, t->importance ? h : NULL, g, n_groups, codes, scale);
         return;
     }
     for (unsigned i = 0; i < n_groups; i++)
@@ -143,28 +161,38 @@ static int fit_span(const struct encode_piece *piece, uint64_t first, size_t n, 
     return 0;
 }
 
+/* How many of a group's weights decode to something else than code times scale; g is a multiple of LANES. */
+static uint32_t count_wrong(const float *decoded, const int8_t *codes, float d, size_t g)
+{
+    uint32_t wrong[LANES] = { 0 }, all = 0;
+    for (size_t i = 0; i < g; i += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            wrong[l] += decoded[i + l] != (float)codes[i + l] * d;
+    for (size_t l = 0; l < LANES; l++)
+        all += wrong[l];
+    return all;
+}
+
 /* The bytes must decode to code times scale; those of an exact tensor to the source itself. */
 static int check_span(const struct plan_tensor *t, uint64_t first, size_t n, const struct encode_scratch *s,
                       struct encode_sums *sums, struct error *err)
 {
     size_t g = t->type->weights;
-    uint32_t bad = 0, negative_zeros = 0;
-    for (size_t i = 0; i < n; i += g) {
-        float d = bytes_f32_from_f16(s->scales[i / g]);
-        for (size_t j = 0; j < g; j++)
-            bad += s->decoded[i + j] != (float)s->codes[i + j] * d;
-    }
-    if (bad)
+    uint32_t wrong = 0, negative_zeros = 0;
+    for (size_t i = 0; i < n; i += g)
+        wrong += count_wrong(s->decoded + i, s->codes + i, bytes_f32_from_f16(s->scales[i / g]), g);
+    if (wrong)
         return element_error(t, first, ERROR_INTERNAL, "weights from here on decode to other values than were encoded",
                              err);
     for (size_t i = 0; i < n && t->exact; i++) {
-        bad += s->decoded[i] != s->w[i];
+        wrong += s->decoded[i] != s->w[i];
         negative_zeros += bytes_f32_bits(s->w[i]) == 0x80000000;
     }
     sums->negative_zeros += negative_zeros;
-    return bad ? element_error(t, first, ERROR_INTERNAL, "found ternary, but weights from here on differ after packing",
-                               err)
-               : 0;
+    if (wrong)
+        return element_error(t, first, ERROR_INTERNAL, "found ternary, but weights from here on differ after packing",
+                             err);
+    return 0;
 }
 
 /* ---- other types ---- */
@@ -228,15 +256,15 @@ static void add_weighted_errors(const struct plan_tensor *t, uint64_t first, con
     }
 }
 
-static int encode_span(const struct encode_piece *piece, uint64_t at, size_t n, const struct kernels *k,
-                       struct encode_scratch *s, struct encode_sums *sums, struct error *err)
+static int encode_span(const struct encode_piece *piece, uint64_t at, size_t n, struct encode_scratch *s,
+                       struct encode_sums *sums, struct error *err)
 {
     const struct plan_tensor *t = piece->tensor;
     const char *src = (const char *)piece->src + at * t->src->info->bytes;
     char *dst = (char *)piece->dst + at / t->type->weights * t->type->bytes;
     uint64_t first = piece->first + at, nonzero;
 
-    k->dequantize(t->src->type, src, s->w, n);
+    s->kernels->dequantize(t->src->type, src, s->w, n);
     int rc = check_finite(t, first, s->w, n, err);
     if (rc != 0)
         return rc;
@@ -254,7 +282,7 @@ static int encode_span(const struct encode_piece *piece, uint64_t at, size_t n, 
         return rc;
     if (t->kind == PLAN_TERNARY)
         codec_pack(t->type->id, s->codes, s->scales, dst, n);
-    k->dequantize(t->type->id, dst, s->decoded, n);
+    s->kernels->dequantize(t->type->id, dst, s->decoded, n);
     if (t->kind == PLAN_TERNARY && (rc = check_span(t, first, n, s, sums, err)) != 0)
         return rc;
     sums->nonzero += count_nonzero(s->decoded, n);
@@ -264,14 +292,14 @@ static int encode_span(const struct encode_piece *piece, uint64_t at, size_t n, 
     return 0;
 }
 
-int encode_piece(const struct encode_piece *piece, const struct kernels *k, struct encode_scratch *scratch,
-                 struct encode_sums *sums, struct error *err)
+int encode_piece(const struct encode_piece *piece, struct encode_scratch *scratch, struct encode_sums *sums,
+                 struct error *err)
 {
     int rc = 0;
     *sums = (struct encode_sums){ .weights = piece->n };
     for (uint64_t at = 0, n; at < piece->n && rc == 0; at += n) {
         n = piece->n - at < SPAN ? piece->n - at : SPAN;
-        rc = encode_span(piece, at, n, k, scratch, sums, err);
+        rc = encode_span(piece, at, n, scratch, sums, err);
     }
     return rc;
 }

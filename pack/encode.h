@@ -22,8 +22,8 @@ struct encode_sums {
 };
 void encode_add(struct encode_sums *to, const struct encode_sums *piece);
 
-struct encode_scratch; /* for one thread; a fixed few hundred KiB */
-int encode_scratch_open(struct encode_scratch **s, struct error *err);
+struct encode_scratch; /* for one thread; some 40 KiB */
+int encode_scratch_open(struct encode_scratch **s, const struct kernels *k, struct error *err);
 void encode_scratch_close(struct encode_scratch *s);
 
 /* Rows follow each other without gaps and are whole blocks, so a tensor is one run of blocks and may be cut between any
@@ -40,7 +40,7 @@ enum { ENCODE_SPAN = 4096 };
 /* ERROR_FORMAT for NaN or infinity in the source and for values or scales beyond the target's range: tensor and row in
  * the text. ERROR_INTERNAL when decoding the target bytes does not give the values they were made from. *sums is set.
  */
-int encode_piece(const struct encode_piece *piece, const struct kernels *k, struct encode_scratch *scratch,
-                 struct encode_sums *sums, struct error *err);
+int encode_piece(const struct encode_piece *piece, struct encode_scratch *scratch, struct encode_sums *sums,
+                 struct error *err);
 
 #endif

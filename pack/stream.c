@@ -55,7 +55,7 @@ static int work_piece(void *ctx, size_t item, size_t slot_index, unsigned worker
     struct stream *s = ctx;
     struct slot *slot = &s->slots[slot_index];
     (void)item;
-    int rc = encode_piece(&slot->piece, s->kernels, s->scratch[worker], &slot->sums, err);
+    int rc = encode_piece(&slot->piece, s->scratch[worker], &slot->sums, err);
     return rc == 0 ? 0 : error_prefix(err, "%s", s->plan->model->file.path);
 }
 
@@ -97,7 +97,7 @@ static int open_buffers(struct stream *s, struct error *err)
     }
     int rc = 0;
     for (size_t i = 0; i < s->n_workers && rc == 0; i++)
-        rc = encode_scratch_open(&s->scratch[i], err);
+        rc = encode_scratch_open(&s->scratch[i], s->kernels, err);
     return rc;
 }
 

@@ -35,7 +35,11 @@ int threshold_group(const float *w, const float *h, unsigned g, int keep, int8_t
  * values. g is 64, 128 or 256. h: one pointer per group to g importances, not all zero; or NULL. No fixed k. codes
  * [n_groups * g], scale [n_groups]. */
 enum { THRESHOLD_LANES = 16 };
-void threshold_batch(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g, unsigned n_groups,
-                     int8_t *codes, double *scale);
+typedef void threshold_batch_fn(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g,
+                                unsigned n_groups, int8_t *codes, double *scale);
+threshold_batch_fn threshold_batch;
+/* The instance for a set of kernels by name: "avx2" has one of its own where it was built, others get threshold_batch.
+ */
+threshold_batch_fn *threshold_batch_for(const char *kernels);
 
 #endif

@@ -18,8 +18,11 @@
 
 enum { LANES = THRESHOLD_LANES };
 
+/* Everything is inlined into the instances at the end, each compiled for its own instruction set. */
+#define INLINE static inline __attribute__((always_inline))
+
 #define SORT(type, name)                                                                                               \
-    static inline void exchange_##name(type *restrict a, type *restrict b)                                             \
+    INLINE void exchange_##name(type *restrict a, type *restrict b)                                                    \
     {                                                                                                                  \
         for (int l = 0; l < LANES; l++) {                                                                              \
             type x = a[l], y = b[l];                                                                                   \
@@ -28,7 +31,7 @@ enum { LANES = THRESHOLD_LANES };
         }                                                                                                              \
     }                                                                                                                  \
     /* Rows into descending order; n is a power of two. */                                                             \
-    static void sort_##name(type(*key)[LANES], unsigned n)                                                             \
+    INLINE void sort_##name(type(*key)[LANES], unsigned n)                                                             \
     {                                                                                                                  \
         for (unsigned p = 1; p < n; p *= 2)                                                                            \
             for (unsigned k = p; k >= 1; k /= 2)                                                                       \
@@ -45,14 +48,14 @@ struct walk {
     double sum[LANES], weight[LANES], best_sum[LANES], best_square[LANES], best_weight[LANES];
 };
 
-static void walk_init(struct walk *k)
+INLINE void walk_init(struct walk *k)
 {
     *k = (struct walk){ .sum = { 0 } };
     for (int l = 0; l < LANES; l++)
         k->best_weight[l] = 1;
 }
 
-static inline void walk_step(struct walk *k, const float *mag, const float *h)
+INLINE void walk_step(struct walk *k, const float *mag, const float *h)
 {
     for (int l = 0; l < LANES; l++) {
         double hi = h[l], sum = k->sum[l] + hi * mag[l], weight = k->weight[l] + hi, square = sum * sum;
@@ -67,14 +70,14 @@ static inline void walk_step(struct walk *k, const float *mag, const float *h)
 
 /* 15-bit magnitudes to values. F16: the fields moved into place give the value times 2^-112, exactly, subnormals
  * included. */
-static inline void magnitudes(const int32_t *m, bool bf16, float *mag)
+INLINE void magnitudes(const int32_t *m, bool bf16, float *mag)
 {
     for (int l = 0; l < LANES; l++)
         mag[l] =
             bf16 ? bytes_f32_from_bits((uint32_t)m[l] << 16) : bytes_f32_from_bits((uint32_t)m[l] << 13) * 0x1p112f;
 }
 
-static void walk_plain(struct walk *k, const uint8_t *bits, bool bf16, unsigned g, unsigned n_groups)
+INLINE void walk_plain(struct walk *k, const uint8_t *bits, bool bf16, unsigned g, unsigned n_groups)
 {
     static const float ones[LANES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     int16_t key[THRESHOLD_MAX_GROUP][LANES];
@@ -94,7 +97,7 @@ static void walk_plain(struct walk *k, const uint8_t *bits, bool bf16, unsigned 
     }
 }
 
-static void walk_weighted(struct walk *k, const uint8_t *bits, bool bf16, const float *const *h, unsigned g,
+INLINE void walk_weighted(struct walk *k, const uint8_t *bits, bool bf16, const float *const *h, unsigned g,
                           unsigned n_groups)
 {
     int32_t key[THRESHOLD_MAX_GROUP][LANES];
@@ -119,7 +122,7 @@ static void walk_weighted(struct walk *k, const uint8_t *bits, bool bf16, const 
 }
 
 /* 2|w| > s for a float w is |w| > t with t the largest float that is not above s / 2. */
-static void encode_group(const float *w, unsigned g, double s, int8_t *codes)
+INLINE void encode_group(const float *w, unsigned g, double s, int8_t *codes)
 {
     float t = (float)(s / 2);
     if ((double)t > s / 2)
@@ -128,8 +131,8 @@ static void encode_group(const float *w, unsigned g, double s, int8_t *codes)
         codes[i] = (int8_t)((w[i] > t) - (w[i] < -t));
 }
 
-void threshold_batch(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g, unsigned n_groups,
-                     int8_t *codes, double *scale)
+INLINE void batch(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g, unsigned n_groups,
+                  int8_t *codes, double *scale)
 {
     struct walk k;
     walk_init(&k);
@@ -141,4 +144,28 @@ void threshold_batch(const void *bits, bool bf16, const float *w, const float *c
         scale[l] = k.best_sum[l] / k.best_weight[l];
         encode_group(w + (size_t)l * g, g, scale[l], codes + (size_t)l * g);
     }
+}
+
+void threshold_batch(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g, unsigned n_groups,
+                     int8_t *codes, double *scale)
+{
+    batch(bits, bf16, w, h, g, n_groups, codes, scale);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static void batch_avx2(const void *bits, bool bf16, const float *w,
+                                                       const float *const *h, unsigned g, unsigned n_groups,
+                                                       int8_t *codes, double *scale)
+{
+    batch(bits, bf16, w, h, g, n_groups, codes, scale);
+}
+#endif
+
+threshold_batch_fn *threshold_batch_for(const char *kernels)
+{
+#ifdef __x86_64__
+    if (strcmp(kernels, "avx2") == 0 && __builtin_cpu_supports("avx2"))
+        return batch_avx2;
+#endif
+    return threshold_batch;
 }

@@ -268,12 +268,16 @@ START_TEST(batches)
         }
         for (unsigned l = 0; l < n_groups; l++)
             hp[l] = h + (size_t)l * g;
-        threshold_batch(bits + 1, bf16, w, weighted ? hp : NULL, g, n_groups, codes, scale);
-        for (unsigned l = 0; l < n_groups; l++) {
-            threshold_group(w + l * g, weighted ? hp[l] : NULL, g, THRESHOLD_FREE, want + l * g, &one);
-            ck_assert_msg(one == scale[l], "scale %.17g, one by one %.17g", scale[l], one);
+        for (int instance = 0; instance < 2; instance++) {
+            threshold_batch_fn *batch = threshold_batch_for(instance ? "avx2" : "scalar");
+            memset(codes, 99, sizeof codes);
+            batch(bits + 1, bf16, w, weighted ? hp : NULL, g, n_groups, codes, scale);
+            for (unsigned l = 0; l < n_groups; l++) {
+                threshold_group(w + l * g, weighted ? hp[l] : NULL, g, THRESHOLD_FREE, want + l * g, &one);
+                ck_assert_msg(one == scale[l], "scale %.17g, one by one %.17g", scale[l], one);
+            }
+            ck_assert_mem_eq(codes, want, (size_t)n_groups * g);
         }
-        ck_assert_mem_eq(codes, want, (size_t)n_groups * g);
     }
 }
 END_TEST
