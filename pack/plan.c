@@ -56,13 +56,10 @@ static int check_source(const struct gguf *g, struct error *err)
         const struct gguf_tensor *t = &g->tensors[i];
         if (is_float(t->type))
             continue;
-        if (t->info->ternary)
-            return error_set(err, ERROR_UNSUPPORTED,
-                             "%s: tensor %s is %s: the model is packed already; give the "
-                             "full-precision one",
-                             g->file.path, t->name, t->info->name);
-        return error_set(err, ERROR_UNSUPPORTED, "%s: tensor %s is %s, expected F32, F16 or BF16", g->file.path,
-                         t->name, t->info->name);
+        return error_set(
+            err, ERROR_UNSUPPORTED,
+            "%s: tensor %s is %s: the model is packed already; give the full-precision one (F32, F16 or BF16)",
+            g->file.path, t->name, t->info->name);
     }
     if (g->n_tensors == 0)
         return error_set(err, ERROR_FORMAT, "%s: no tensors, nothing to pack", g->file.path);

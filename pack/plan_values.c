@@ -50,6 +50,14 @@ static int scan_warnings(struct plan *p, size_t n_wide, size_t n_ordinary, struc
                            "%zu of %zu linear tensors are ordinary, not trained ternary: rounding them to one "
                            "ternary plane changes the model a lot (a relative error near 0.4 is what to expect)\n",
                            n_ordinary, p->n_ternary);
+    const struct pack_options *o = p->options;
+    if (rc == 0 && p->n_exact && (o->sparsity_given || o->zeros_given))
+        rc = buffer_printf(&p->warnings, err,
+                           "%zu of %zu linear tensors are ternary already and keep the zeros they have\n", p->n_exact,
+                           p->n_ternary);
+    if (rc == 0 && p->n_fitted == 0 && o->stats)
+        rc =
+            buffer_printf(&p->warnings, err, "every linear tensor is ternary already: the statistics change nothing\n");
     return rc;
 }
 

@@ -109,7 +109,8 @@ int report_remarks(const struct emit *e, struct buffer *b, struct error *err)
         rc = buffer_printf(b, err, "%" PRIu64 " groups had no importance: all their inputs counted the same\n",
                            s.uniform_groups);
     if (rc == 0 && s.negative_zeros)
-        rc = buffer_printf(b, err, "%" PRIu64 " negative zeros of exact tensors became +0\n", s.negative_zeros);
+        rc = buffer_printf(b, err, "%" PRIu64 " negative zeros of exact tensors became +0, which is equal\n",
+                           s.negative_zeros);
     return rc;
 }
 

@@ -265,7 +265,8 @@ START_TEST(ternary_sources)
     ck_assert(strstr(f.p.warnings.data, "1 tensor is ternary already, but not with one fp16 scale"));
     ck_assert(strstr(f.p.warnings.data, "1 of 4 linear tensors are ordinary"));
     close_plan(&f);
-    ck_ok(open_plan(&f, trained, NULL, ARGS("--type", "TQ2_0")), f.err);
+    ck_ok(open_plan(&f, trained, NULL, ARGS("--type", "TQ2_0", "--zeros-per-group=100")), f.err);
+    ck_assert(strstr(f.p.warnings.data, "1 of 4 linear tensors are ternary already and keep the zeros they have"));
     ck_assert_uint_eq(f.p.n_exact, 1);
     close_plan(&f);
     ck_assert_int_eq(open_plan(&f, trained, NULL, ARGS("--type", "PQ2_0", "--lossless=require")), ERROR_MISMATCH);

@@ -23,7 +23,7 @@ done
 # blocks of 256: only tensors whose neighbouring groups share a scale; the others are fitted, or refused
 "$pack" -q --json "$tmp/t.gguf" -o "$tmp/TQ2_0.gguf" --type TQ2_0 >"$tmp/TQ2_0.json" || fail "pack TQ2_0"
 exact=$(field "$tmp/TQ2_0.json" exact_tensors)
-fitted=$(grep -c '"type":"TQ2_0","method":"optimal"' "$tmp/TQ2_0.json")
+fitted=$(grep -c '^ {.*"type":"TQ2_0","method":"optimal"' "$tmp/TQ2_0.json")
 [ $((exact + fitted)) = 28 ] || fail "TQ2_0: $exact exact, $fitted fitted, expected 28 together"
 if [ "$fitted" -gt 0 ]; then
     expect 1 'blk\.[0-9]+\..*TQ1_0 cannot hold it without loss \(ternary, one scale per (128|64)' \
@@ -39,7 +39,7 @@ TERNPACK_KERNELS=scalar "$pack" -q "$tmp/g.gguf" -o "$tmp/scalar.gguf" -j3 || fa
 same "$tmp/j1.gguf" "$tmp/j2.gguf" "threads"
 same "$tmp/j1.gguf" "$tmp/scalar.gguf" "kernels"
 "$pack" -q --json "$tmp/g.gguf" -o "$tmp/w.gguf" --sparsity-ratio 0.5 >"$tmp/w.json" || fail "--sparsity-ratio"
-[ "$(grep -c '"type":"Q2_0".*"zeros":0.5,' "$tmp/w.json")" = 28 ] || fail "--sparsity-ratio 0.5: expected half zeros everywhere"
+[ "$(grep -c '^ {.*"type":"Q2_0".*"zeros":0.5,' "$tmp/w.json")" = 28 ] || fail "--sparsity-ratio 0.5: expected half zeros everywhere"
 expect 2 'TERNPACK_KERNELS|nonsense' env TERNPACK_KERNELS=nonsense "$pack" "$tmp/g.gguf" -o "$tmp/no.gguf"
 
 # --- statistics
@@ -84,6 +84,27 @@ if [ "$(id -u)" != 0 ]; then
     chmod a-w "$tmp/ro"
     expect 2 'ro' "$pack" "$tmp/g.gguf" -o "$tmp/ro/o.gguf"
 fi
+
+# --- interrupted at any moment: the name holds the old file or the whole new one
+"$pack" -q "$tmp/g.gguf" -o "$tmp/new.gguf" --type PQ2_0 || fail "pack PQ2_0"
+for signal in INT TERM KILL; do
+    for i in 0 1 2 3 4 5 6 7; do
+        cp "$tmp/j1.gguf" "$tmp/old.gguf"
+        rm -f "$tmp/old.gguf.partial"
+        "$pack" -q --force "$tmp/g.gguf" -o "$tmp/old.gguf" --type PQ2_0 -j1 2>/dev/null &
+        pid=$!
+        sleep "0.0$i"
+        kill -$signal $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        status=$?
+        cmp -s "$tmp/old.gguf" "$tmp/j1.gguf" || cmp -s "$tmp/old.gguf" "$tmp/new.gguf" || fail "SIG$signal left a broken file"
+        case $signal$status in
+        KILL*) ;;
+        *0 | *130 | *143) [ ! -e "$tmp/old.gguf.partial" ] || fail "SIG$signal left old.gguf.partial" ;;
+        *) fail "SIG$signal: exit $status" ;;
+        esac
+    done
+done
 
 # --- hostile and foreign inputs: one line, exit 1, no output
 head -c 20000 "$tmp/g.gguf" >"$tmp/cut.gguf"
