@@ -7,7 +7,6 @@ libverify_a_SOURCES = \
 	verify/compare.c verify/compare.h \
 	verify/dump.c verify/dump.h \
 	verify/folder.c verify/folder.h \
-	verify/hfnames.c verify/hfnames.h \
 	verify/listing.c verify/listing.h \
 	verify/options.c verify/options.h \
 	verify/pass.c verify/pass.h \
@@ -19,4 +18,7 @@ libverify_a_SOURCES = \
 	verify/table.c verify/table.h \
 	verify/verify.c verify/verify.h
 
-EXTRA_DIST += verify/main.c verify/tern-verify.1
+bin_PROGRAMS += verify/tern-verify
+verify_tern_verify_SOURCES = verify/main.c
+verify_tern_verify_LDADD = libverify.a $(KERNELS_LIBS)
+dist_man1_MANS += verify/tern-verify.1

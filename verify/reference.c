@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/model/hfnames.h"
 #include "base/model/roles.h"
 #include "base/util/file.h"
 #include "kernels/codec.h"
-#include "verify/hfnames.h"
 #include "verify/verify.h"
 
 /* The converter regroups the rows of Q and K for the llama architecture, whose rotary pairs are neighbours (formats.md
@@ -26,6 +26,20 @@ static int read_heads(struct reference *r, const struct gguf *like, struct error
     return gguf_opt_u32(like, "llama.attention.head_count_kv", &r->n_head_kv, err);
 }
 
+/* The prefix under which the embedding, or else any tensor we know, is found. */
+static const char *find_prefix(const struct st_model *m)
+{
+    char name[HFNAMES_MAX], gguf[64];
+    for (size_t i = 0; hfnames_prefix(i); i++)
+        if (hfnames_of_gguf("token_embd.weight", hfnames_prefix(i), name) && st_find(m, name))
+            return hfnames_prefix(i);
+    for (size_t i = 0; hfnames_prefix(i); i++)
+        for (size_t k = 0; k < m->n_tensors; k++)
+            if (hfnames_to_gguf(m->tensors[k].name, hfnames_prefix(i), gguf))
+                return hfnames_prefix(i);
+    return "model.";
+}
+
 int reference_open(struct reference *r, const char *path, const struct gguf *like, struct error *err)
 {
     enum verify_kind kind;
@@ -40,6 +54,8 @@ int reference_open(struct reference *r, const char *path, const struct gguf *lik
         r->folder = true;
         if (!(code = read_heads(r, like, err)))
             code = st_open_dir(&r->model, path, err);
+        if (!code)
+            r->prefix = find_prefix(&r->model);
     } else {
         code = error_set(err, ERROR_FORMAT, "%s: a reference is a GGUF file or a Hugging Face folder", path);
     }
@@ -67,9 +83,7 @@ static bool find_in_folder(const struct reference *r, const char *name, struct r
 {
     char hf[HFNAMES_MAX];
 
-    if (hfnames_of_gguf(name, "model.", hf))
-        out->st = st_find(&r->model, hf);
-    if (!out->st && hfnames_of_gguf(name, "", hf))
+    if (hfnames_of_gguf(name, r->prefix, hf))
         out->st = st_find(&r->model, hf);
     if (!out->st || out->st->n_dims > 4)
         return false;
@@ -113,7 +127,7 @@ const char *reference_name(const struct reference *r, size_t i, char buf[64])
 {
     if (!r->folder)
         return r->gguf.tensors[i].name;
-    return hfnames_to_gguf(r->model.tensors[i].name, buf) ? buf : NULL;
+    return hfnames_to_gguf(r->model.tensors[i].name, r->prefix, buf) ? buf : NULL;
 }
 
 /* GGUF element order of a tensor whose rows are interleaved within heads: row by row. */

@@ -18,6 +18,7 @@ enum { REFERENCE_CHUNK = 65536 }; /* elements at most in one read; a multiple of
 
 struct reference {
     bool folder;
+    const char *prefix; /* folder: of its tensor names */
     struct gguf gguf;
     struct st_model model;
     uint32_t n_head, n_head_kv; /* folder: heads whose Q and K rows are interleaved, 0: none */

@@ -63,18 +63,26 @@ static int order_make(struct order *o, const struct compare *c, enum options_sor
     return 0;
 }
 
-/* Sums of one role (ROLE_OTHER + 1: of all). The weighted sums are only whole when statistics cover every member. */
+/* Rows after the roles: the matrices of the linear layers, and everything. */
+enum { TOTAL_LINEAR = ROLE_OTHER + 1, TOTAL_ALL, N_TOTALS };
+
+/* Sums of one such row. The weighted sums are only whole when statistics cover every member. */
 struct total {
     struct compare_sums sums;
     size_t n;
     bool weighted;
 };
 
-static struct total total_of(const struct compare *c, int role)
+static bool counts(int row, enum role role)
+{
+    return row == TOTAL_ALL || (row == TOTAL_LINEAR ? role_info(role)->linear : row == (int)role);
+}
+
+static struct total total_of(const struct compare *c, int row)
 {
     struct total t = { .weighted = true };
     for (size_t i = 0; i < c->n; i++) {
-        if (!c->tensors[i].compared || (role <= ROLE_OTHER && c->tensors[i].role != (enum role)role))
+        if (!c->tensors[i].compared || !counts(row, c->tensors[i].role))
             continue;
         compare_merge(&t.sums, &c->tensors[i].sums);
         t.weighted &= c->tensors[i].weighted;
@@ -82,6 +90,11 @@ static struct total total_of(const struct compare *c, int role)
     }
     t.weighted &= t.n > 0;
     return t;
+}
+
+static const char *label_of(int row)
+{
+    return row == TOTAL_ALL ? "all" : row == TOTAL_LINEAR ? "linear" : role_info((enum role)row)->label;
 }
 
 static int text_sums(const struct compare_sums *s, bool any_weighted, bool weighted, struct buffer *b,
@@ -115,14 +128,11 @@ int table_text(const struct compare *c, enum options_sort sort, struct buffer *o
     }
     if (!code)
         code = buffer_printf(out, err, "\n%-*s %-7s%s\n", width, "role", "tensors", head);
-    for (int role = 0; role <= ROLE_OTHER + 1 && !code; role++) {
-        struct total t = total_of(c, role);
-        const char *label = role > ROLE_OTHER    ? "all"
-                            : role == ROLE_OTHER ? "other"
-                                                 : role_info((enum role)role)->label;
+    for (int row = 0; row < N_TOTALS && !code; row++) {
+        struct total t = total_of(c, row);
         if (!t.n)
             continue;
-        code = buffer_printf(out, err, "%-*s %7zu", width, label, t.n);
+        code = buffer_printf(out, err, "%-*s %7zu", width, label_of(row), t.n);
         if (!code)
             code = text_sums(&t.sums, c->any_weighted, t.weighted, out, err);
     }
@@ -188,15 +198,15 @@ int table_json(const struct compare *c, enum options_sort sort, const char *refe
         code = json_tensors(&o, out, err);
     if (!code)
         code = buffer_printf(out, err, "],\"roles\":[");
-    for (int role = 0; role <= ROLE_OTHER + 1 && !code; role++) {
-        struct total t = total_of(c, role);
-        if (role > ROLE_OTHER)
-            code = buffer_printf(out, err, "],\"total\":{\"tensors\":%zu", t.n);
+    for (int row = 0; row < N_TOTALS && !code; row++) {
+        struct total t = total_of(c, row);
+        if (row == TOTAL_LINEAR || row == TOTAL_ALL)
+            code = buffer_printf(out, err, "%s\"%s\":{\"tensors\":%zu", row == TOTAL_LINEAR ? "]," : ",",
+                                 row == TOTAL_ALL ? "total" : "linear", t.n);
         else if (!t.n)
             continue;
         else
-            code = buffer_printf(out, err, "%s{\"role\":\"%s\",\"tensors\":%zu", before,
-                                 role_info((enum role)role)->label, t.n);
+            code = buffer_printf(out, err, "%s{\"role\":\"%s\",\"tensors\":%zu", before, label_of(row), t.n);
         if (!code)
             code = json_sums(&t.sums, t.weighted, out, err);
         if (!code)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Embedded digests: every changed byte of a file is found and its place named; partial or senseless lists are errors. */
+/* Embedded digests: every changed byte of a file is found and its place named; partial or senseless lists are errors.
+ */
 #include "tests/support/support.h"
 
 #include <stdio.h>

@@ -55,7 +55,8 @@ static void expect(uint32_t type, uint8_t *bytes, size_t n, bool error, const ch
     if (!words)
         ck_assert_msg(!r.n_errors && !r.n_warnings, "type %u: %s", type, r.items[r.n - 1].text);
     else
-        ck_assert_msg((error ? r.n_errors : r.n_warnings) == 1 && build_says(&r, words), "type %u: no '%s'", type, words);
+        ck_assert_msg((error ? r.n_errors : r.n_warnings) == 1 && build_says(&r, words), "type %u: no '%s'", type,
+                      words);
     report_free(&r);
 }
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
+#include "base/model/hfnames.h"
 #include "verify/compare.h"
-#include "verify/hfnames.h"
 
 #define near(a, b) ck_assert_msg(fabs((a) - (b)) <= 1e-15 * fabs(b), "%.17g, expected %.17g", (double)(a), (double)(b))
 
@@ -91,14 +91,18 @@ START_TEST(names_both_ways)
     ck_assert(hfnames_of_gguf("output.weight", "model.", hf));
     ck_assert_str_eq(hf, "lm_head.weight");
     ck_assert(!hfnames_of_gguf("rope_freqs.weight", "model.", hf));
-    ck_assert(hfnames_to_gguf("model.layers.12.mlp.down_proj.weight", gguf));
+    ck_assert(hfnames_to_gguf("model.layers.12.mlp.down_proj.weight", "model.", gguf));
     ck_assert_str_eq(gguf, "blk.12.ffn_down.weight");
-    ck_assert(hfnames_to_gguf("norm.weight", gguf));
+    ck_assert(hfnames_to_gguf("norm.weight", "", gguf));
     ck_assert_str_eq(gguf, "output_norm.weight");
-    ck_assert(!hfnames_to_gguf("model.layers.x.mlp.down_proj.weight", gguf));
-    ck_assert(!hfnames_to_gguf("model.mlp.down_proj.weight", gguf));
-    ck_assert(!hfnames_to_gguf("model.layers.1.rotary_emb.inv_freq", gguf));
-    ck_assert(!hfnames_to_gguf("", gguf));
+    ck_assert(hfnames_to_gguf("lm_head.weight", "model.", gguf));
+    ck_assert_str_eq(gguf, "output.weight");
+    ck_assert(!hfnames_to_gguf("model.lm_head.weight", "model.", gguf));
+    ck_assert(!hfnames_to_gguf("norm.weight", "model.", gguf));
+    ck_assert(!hfnames_to_gguf("model.layers.x.mlp.down_proj.weight", "model.", gguf));
+    ck_assert(!hfnames_to_gguf("model.mlp.down_proj.weight", "model.", gguf));
+    ck_assert(!hfnames_to_gguf("model.layers.1.rotary_emb.inv_freq", "model.", gguf));
+    ck_assert(!hfnames_to_gguf("", "model.", gguf));
 }
 END_TEST
 

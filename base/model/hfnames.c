@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verify/hfnames.h"
+#include "base/model/hfnames.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,9 @@
 
 #include "base/model/roles.h"
 #include "base/util/text.h"
+
+static const char *const prefixes[] = { "model.", "", "model.language_model.", "language_model.model.",
+                                        "model.model." };
 
 static const struct pair {
     enum role role;
@@ -29,6 +32,11 @@ static const struct pair {
 };
 enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 
+const char *hfnames_prefix(size_t i)
+{
+    return i < sizeof prefixes / sizeof *prefixes ? prefixes[i] : NULL;
+}
+
 bool hfnames_of_gguf(const char *gguf, const char *prefix, char buf[HFNAMES_MAX])
 {
     int layer = -1;
@@ -48,12 +56,15 @@ bool hfnames_of_gguf(const char *gguf, const char *prefix, char buf[HFNAMES_MAX]
     return false;
 }
 
-bool hfnames_to_gguf(const char *hf, char buf[64])
+bool hfnames_to_gguf(const char *hf, const char *prefix, char buf[64])
 {
-    const char *stem = text_starts(hf, "model.") ? hf + 6 : hf;
+    bool head = !strcmp(hf, "lm_head.weight");
+    const char *stem = hf + (head ? 0 : strlen(prefix));
     size_t n;
     int layer = -1;
 
+    if (!head && !text_starts(hf, prefix))
+        return false;
     if (text_starts(stem, "layers.")) {
         char *end;
         long v = strtol(stem + 7, &end, 10);
@@ -67,7 +78,7 @@ bool hfnames_to_gguf(const char *hf, char buf[64])
         return false;
     for (int i = 0; i < N_PAIRS; i++) {
         if (strlen(pairs[i].stem) != n - 7 || strncmp(pairs[i].stem, stem, n - 7) ||
-            role_info(pairs[i].role)->per_layer != (layer >= 0))
+            role_info(pairs[i].role)->per_layer != (layer >= 0) || (pairs[i].role == ROLE_OUTPUT) != head)
             continue;
         role_name(pairs[i].role, layer, buf);
         return true;
