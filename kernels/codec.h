@@ -34,7 +34,9 @@ struct codec_check {
     uint64_t first_illegal;      /* weight index of the first one, UINT64_MAX: none */
     uint64_t non_canonical;      /* base-3 bytes no canonical packer writes, or spare digits set */
     uint64_t first_non_canonical; /* byte index, UINT64_MAX: none */
-    uint64_t scale_nan, scale_inf, scale_negative, scale_zero, scale_subnormal, blocks;
+    uint64_t spare_digits;        /* of the non-canonical bytes, those with no other fault than a set spare digit */
+    uint64_t scale_nan, scale_inf, scale_zero, scale_subnormal, blocks;
+    uint64_t scale_negative;  /* -0 too */
     uint64_t first_bad_scale; /* block index of the first NaN or infinity, UINT64_MAX: none */
     uint64_t zeros, weights;  /* zero codes (or dequantized zeros) */
     uint64_t nan, inf;        /* F32/F16/BF16 values */

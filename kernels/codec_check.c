@@ -33,7 +33,7 @@ static void check_scale(struct codec_check *c, uint16_t half, uint64_t block)
     float d = bytes_f32_from_f16(half);
     c->scale_min = fminf(c->scale_min, d);
     c->scale_max = fmaxf(c->scale_max, d);
-    c->scale_negative += d < 0;
+    c->scale_negative += half >> 15;
     c->scale_zero += d == 0;
     c->scale_subnormal += !exp && man;
 }
@@ -45,10 +45,11 @@ static void check_base3(struct codec_check *c, const struct codec_layout *l, con
         const struct codec_stage *s = &l->stages[i];
         for (unsigned m = 0; m < s->width; m++) {
             unsigned b = p[s->offset + m], q = b * 243 / 256;
-            bool good = (256 * q + 242) / 243 == b;
+            bool rounded = (256 * q + 242) / 243 == b, spare = false;
             for (unsigned n = s->digits; n < 5; n++)
-                good = good && codec_digit((uint8_t)b, n) == 0;
-            if (!good) {
+                spare = spare || codec_digit((uint8_t)b, n) != 0;
+            c->spare_digits += rounded && spare;
+            if (!rounded || spare) {
                 c->non_canonical++;
                 note_first(&c->first_non_canonical, byte_base + s->offset + m);
             }
