@@ -3,14 +3,17 @@
 
 #include <inttypes.h>
 
-static void report_ternary(const struct gguf_tensor *t, const struct codec_check *c, struct report *r)
+static void report_ternary(const struct gguf_tensor *t, const struct codec_check *c, bool recorded, struct report *r)
 {
     if (c->illegal_codes)
         report_add(r, REPORT_ERROR, ERROR_FORMAT, t->name,
                    "illegal code 3 (bits 11) in %" PRIu64 " of %" PRIu64 " weights, first at row %" PRIu64
                    ", column %" PRIu64,
                    c->illegal_codes, c->weights, c->first_illegal / t->ne[0], c->first_illegal % t->ne[0]);
-    if (c->non_canonical)
+    if (c->non_canonical && c->non_canonical == c->spare_digits && !recorded)
+        report_add(r, REPORT_NOTE, 0, t->name, "%" PRIu64 " base-3 bytes with a spare digit that is set",
+                   c->spare_digits);
+    else if (c->non_canonical)
         report_add(r, REPORT_ERROR, ERROR_FORMAT, t->name,
                    "%" PRIu64 " base-3 bytes are not canonical, first at byte %" PRIu64
                    " of the tensor (file offset %" PRIu64 ")",
@@ -20,7 +23,7 @@ static void report_ternary(const struct gguf_tensor *t, const struct codec_check
                    c->scale_negative, c->blocks);
 }
 
-void codes_report(const struct gguf_tensor *t, const struct codec_check *c, struct report *r)
+void codes_report(const struct gguf_tensor *t, const struct codec_check *c, bool recorded, struct report *r)
 {
     if (c->scale_nan || c->scale_inf)
         report_add(r, REPORT_ERROR, ERROR_FORMAT, t->name,
@@ -34,5 +37,5 @@ void codes_report(const struct gguf_tensor *t, const struct codec_check *c, stru
                    ", column %" PRIu64,
                    c->nan, c->inf, t->n_elements, c->first_bad_value / t->ne[0], c->first_bad_value % t->ne[0]);
     if (t->info->ternary)
-        report_ternary(t, c, r);
+        report_ternary(t, c, recorded, r);
 }

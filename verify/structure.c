@@ -215,7 +215,7 @@ static int check_data(const struct gguf *g, const struct verify *v, const struct
         if (!results[i].read)
             continue;
         if (results[i].decoded)
-            codes_report(&g->tensors[i], &results[i].check, r);
+            codes_report(&g->tensors[i], &results[i].check, c->present, r);
         n_blind += !results[i].decoded;
         if (results[i].bad_padding != UINT64_MAX)
             report_add(r, c->present ? REPORT_ERROR : REPORT_WARNING, ERROR_FORMAT, g->tensors[i].name,

@@ -11,6 +11,7 @@
 #include "base/util/file.h"
 #include "kernels/codec.h"
 #include "tests/verify/build.h"
+#include "verify/codes.h"
 #include "verify/scan.h"
 
 enum { N = 512 }; /* two rows of 256 */
@@ -105,8 +106,32 @@ START_TEST(not_canonical)
     bytes[54 + 7] = 119;
     expect(BLOCK_TQ1_0, bytes, n, true, "1 base-3 bytes are not canonical, first at byte 61 ");
     n = pack(BLOCK_PTQ1_0, bytes);
-    bytes[24] = 2; /* a short byte with fifth digit 1: q = 1 */
-    expect(BLOCK_PTQ1_0, bytes, n, true, "first at byte 24 ");
+    bytes[28 + 24] = 1; /* no ceil(256 q / 243) at all */
+    expect(BLOCK_PTQ1_0, bytes, n, true, "1 base-3 bytes are not canonical, first at byte 52 ");
+}
+END_TEST
+
+/* A short byte whose fifth digit is set decodes alike: only files that promise canonical bytes fail for it. */
+START_TEST(spare_digit)
+{
+    uint8_t bytes[1024];
+    size_t n = pack(BLOCK_PTQ1_0, bytes);
+    static const uint64_t ne[4] = { 256, 2, 1, 1 };
+    struct gguf_tensor t = {
+        .name = "x.weight", .type = BLOCK_PTQ1_0, .info = block_info(BLOCK_PTQ1_0), .n_elements = N
+    };
+    struct codec_check c;
+    struct report r;
+
+    memcpy(t.ne, ne, sizeof ne);
+    bytes[24] = 2; /* ceil(256 / 243): q = 1, digits 0 0 0 0 1 */
+    expect(BLOCK_PTQ1_0, bytes, n, true, NULL);
+    codec_check_init(&c);
+    ck_assert(codec_check(BLOCK_PTQ1_0, bytes, N, 0, &c));
+    report_init(&r, "x");
+    codes_report(&t, &c, true, &r);
+    ck_assert(r.n_errors == 1 && build_says(&r, "1 base-3 bytes are not canonical, first at byte 24 "));
+    report_free(&r);
 }
 END_TEST
 
@@ -171,6 +196,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, scales, 0, (int)(sizeof ternary / sizeof *ternary));
     tcase_add_test(t, code_three);
     tcase_add_test(t, not_canonical);
+    tcase_add_test(t, spare_digit);
     tcase_add_test(t, float_values);
     tcase_add_test(t, scan_limits);
     suite_add_tcase(s, t);

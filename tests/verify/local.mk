@@ -15,3 +15,6 @@ tests_verify_check_codes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_verify_check_compare_SOURCES = tests/verify/check_compare.c
 tests_verify_check_compare_LDADD = $(VERIFY_TEST_LIBS)
 tests_verify_check_compare_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
+dist_check_SCRIPTS += tests/verify/manifest.sh
+TESTS += tests/verify/manifest.sh
