@@ -31,7 +31,7 @@ static void line_add(struct line *to, const struct plan_tensor *t, const struct 
     encode_add(&to->sums, &r->sums);
 }
 
-static int line_print(const struct line *l, bool done, struct buffer *b, struct error *err)
+static int line_print(const struct line *l, bool done, bool weighted, struct buffer *b, struct error *err)
 {
     char size[32];
     int rc = buffer_printf(b, err, "%-14s %7" PRIu64 "  %-7s %9.4f %12s", l->label, l->tensors, l->type,
@@ -41,6 +41,11 @@ static int line_print(const struct line *l, bool done, struct buffer *b, struct 
         rc = buffer_printf(b, err, " %7.2f%% %10.6f",
                            l->weights ? 100.0 * (double)(l->weights - l->sums.nonzero) / (double)l->weights : 0,
                            report_relative_error(l->sums.diff2, l->sums.source2));
+    if (rc == 0 && done && weighted)
+        rc = l->sums.weighted_source2 > 0
+                 ? buffer_printf(b, err, " %10.6f",
+                                 report_relative_error(l->sums.weighted_diff2, l->sums.weighted_source2))
+                 : buffer_printf(b, err, " %10s", "");
     if (rc == 0 && l->exact)
         rc = buffer_printf(b, err, "  %zu exact", l->exact);
     return rc == 0 ? buffer_append(b, "\n", 1, err) : rc;
@@ -57,7 +62,7 @@ static int print_roles(const struct emit *e, struct buffer *b, struct error *err
                 if ((int)p->tensors[j].role == role && p->tensors[j].type == block_at(i))
                     line_add(&l, &p->tensors[j], &e->tensors[j]);
             if (l.tensors)
-                rc = line_print(&l, e->done, b, err);
+                rc = line_print(&l, e->done, p->options->stats, b, err);
         }
     return rc;
 }
@@ -77,14 +82,14 @@ int report_table(const struct emit *e, struct buffer *b, struct error *err)
     if (mixed)
         ternary.type = "mixed";
     all.exact = 0;
-    int rc = buffer_printf(b, err, "%-14s %7s  %-7s %9s %12s%s\n", "role", "tensors", "type", "bits/w", "bytes",
-                           e->done ? "    zeros rel. error" : "");
+    int rc = buffer_printf(b, err, "%-14s %7s  %-7s %9s %12s%s%s\n", "role", "tensors", "type", "bits/w", "bytes",
+                           e->done ? "    zeros rel. error" : "", e->done && p->options->stats ? " wtd. error" : "");
     if (rc == 0)
         rc = print_roles(e, b, err);
     if (rc == 0)
-        rc = line_print(&ternary, e->done, b, err);
+        rc = line_print(&ternary, e->done, p->options->stats, b, err);
     if (rc == 0)
-        rc = line_print(&all, e->done, b, err);
+        rc = line_print(&all, e->done, false, b, err);
     char size[32];
     if (rc == 0)
         rc = buffer_printf(b, err, "%s: %s, %.4f bits per weight with everything in it; %s opens in %s\n",
