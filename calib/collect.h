@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of squares of the inputs of every linear weight of the layers, over chunks of tokens. Chunk after chunk, token after
- * token, in double: the sums do not depend on the number of threads.
+ * Sums of squares of the inputs of every linear weight of the layers, over chunks of tokens. Chunk after chunk, token
+ * after token, in double: the sums do not depend on the number of threads.
  */
 #ifndef TERNPACK_CALIB_COLLECT_H
 #define TERNPACK_CALIB_COLLECT_H

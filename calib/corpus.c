@@ -86,8 +86,10 @@ static int read_gzip(const struct file *f, uint8_t *piece, struct buffer *out, s
         rc = unpack_piece(&z, &open, unpacked, out, err);
     }
     if (!rc && open)
-        rc = error_set(err, ERROR_FORMAT, "truncated gzip data: the file ends after %" PRIu64 " bytes, the packed text does "
-                       "not", f->size);
+        rc = error_set(err, ERROR_FORMAT,
+                       "truncated gzip data: the file ends after %" PRIu64 " bytes, the packed text does "
+                       "not",
+                       f->size);
     inflateEnd(&z);
 out:
     mem_free(unpacked);
@@ -209,8 +211,8 @@ void corpus_free(struct corpus *c)
     *c = (struct corpus){ 0 };
 }
 
-/* First place at or after `from` where a text may be cut without changing the tokens before: a single newline between two
- * characters that are neither white space nor control; no pre-tokenizer looks across it. Or the end. */
+/* First place at or after `from` where a text may be cut without changing the tokens before: a single newline between
+ * two characters that are neither white space nor control; no pre-tokenizer looks across it. Or the end. */
 static size_t cut_after(const struct buffer *text, size_t from)
 {
     const unsigned char *s = (const unsigned char *)text->data;

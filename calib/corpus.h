@@ -22,8 +22,8 @@ struct corpus {
     char sha256[65];     /* of the unpacked files, one after the other */
 };
 
-/* A file that cannot be read, is cut short, packs more than 4 GiB, or is not UTF-8 (with the byte offset in the unpacked
- * text; when it looks like another kind of file, that too) is an error; so is a corpus without text. */
+/* A file that cannot be read, is cut short, packs more than 4 GiB, or is not UTF-8 (with the byte offset in the
+ * unpacked text; when it looks like another kind of file, that too) is an error; so is a corpus without text. */
 int corpus_read(struct corpus *c, const char *const *paths, size_t n, const char *jsonl_field, struct error *err);
 void corpus_free(struct corpus *c);
 

@@ -45,8 +45,8 @@ static int plan_chunks(struct job *j, struct error *err)
     const struct calib_options *o = j->options;
     uint32_t trained = model_hparams(j->model)->n_ctx_train;
     if (o->n_ctx > trained)
-        return error_set(err, ERROR_USAGE, "--ctx %" PRIu64 ": the model was made for at most %" PRIu32 " tokens", o->n_ctx,
-                         trained);
+        return error_set(err, ERROR_USAGE, "--ctx %" PRIu64 ": the model was made for at most %" PRIu32 " tokens",
+                         o->n_ctx, trained);
     j->add_bos = tokenizer_add_bos(j->tokenizer) && tokenizer_bos(j->tokenizer) >= 0;
     int rc = corpus_tokens(&j->corpus, j->tokenizer, o->parse_special, o->samples * o->n_ctx, &j->tokens,
                            &j->all_tokens, err);
@@ -56,8 +56,8 @@ static int plan_chunks(struct job *j, struct error *err)
     if (o->samples && j->n_chunks > o->samples)
         j->n_chunks = o->samples;
     if (!j->n_chunks)
-        return error_set(err, ERROR_FORMAT, "%s: %zu tokens are too few for one chunk of %" PRIu64, j->corpus.names.data,
-                         j->tokens.n, o->n_ctx);
+        return error_set(err, ERROR_FORMAT, "%s: %zu tokens are too few for one chunk of %" PRIu64,
+                         j->corpus.names.data, j->tokens.n, o->n_ctx);
     return 0;
 }
 
@@ -112,7 +112,8 @@ int job_write(struct job *j, struct error *err)
     s->chunk_size = (uint32_t)o->n_ctx;
     s->n_tokens = j->n_chunks * o->n_ctx;
     s->add_bos = j->add_bos;
-    if (!(s->dataset = mem_strdup(j->corpus.names.data, err)) || !(s->corpus_sha256 = mem_strdup(j->corpus.sha256, err)) ||
+    if (!(s->dataset = mem_strdup(j->corpus.names.data, err)) ||
+        !(s->corpus_sha256 = mem_strdup(j->corpus.sha256, err)) ||
         !(s->model_sha256 = mem_strdup(j->model_sha256, err)))
         return ERROR_NOMEM;
     int rc = stats_write(s, o->output, o->common.force, err);
@@ -135,10 +136,11 @@ int job_json(const struct job *j, bool done, struct buffer *out, struct error *e
     if (!rc)
         rc = json_put_str(out, path, strlen(path), err);
     if (!rc)
-        rc = buffer_printf(out, err, ", \"chunks\": %zu, \"n_ctx\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"bos\": %s, "
-                           "\"weights\": %zu, \"corpus_sha256\": \"%s\", \"model_sha256\": \"%s\"", j->n_chunks,
-                           j->options->n_ctx, j->n_chunks * j->options->n_ctx, j->add_bos ? "true" : "false",
-                           j->collect.n_slots, j->corpus.sha256, j->model_sha256);
+        rc = buffer_printf(out, err,
+                           ", \"chunks\": %zu, \"n_ctx\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"bos\": %s, "
+                           "\"weights\": %zu, \"corpus_sha256\": \"%s\", \"model_sha256\": \"%s\"",
+                           j->n_chunks, j->options->n_ctx, j->n_chunks * j->options->n_ctx,
+                           j->add_bos ? "true" : "false", j->collect.n_slots, j->corpus.sha256, j->model_sha256);
     if (!rc && j->all_tokens)
         rc = buffer_printf(out, err, ", \"corpus_tokens\": %zu", j->tokens.n);
     if (!rc && done) {
@@ -156,16 +158,20 @@ int job_text(const struct job *j, bool done, struct buffer *out, struct error *e
     if (!rc && j->all_tokens)
         rc = buffer_printf(out, err, "%zu tokens, ", j->tokens.n);
     if (!rc)
-        rc = buffer_printf(out, err, "%zu chunks of %" PRIu64 ", BOS %s\n", j->n_chunks, o->n_ctx, j->add_bos ? "yes" : "no");
+        rc = buffer_printf(out, err, "%zu chunks of %" PRIu64 ", BOS %s\n", j->n_chunks, o->n_ctx,
+                           j->add_bos ? "yes" : "no");
     if (!rc && j->n_chunks < o->samples)
-        rc = buffer_printf(out, err, "the text gives no more than that: %" PRIu64 " chunks were asked for\n", o->samples);
+        rc = buffer_printf(out, err, "the text gives no more than that: %" PRIu64 " chunks were asked for\n",
+                           o->samples);
     if (rc)
         return rc;
     if (!done)
         return buffer_printf(out, err, "would write %s: importance of the inputs of %zu weights\n", o->output,
                              j->collect.n_slots);
-    return buffer_printf(out, err, "%s: importance of the inputs of %zu weights, from %" PRIu64 " tokens in %.1f s (%.0f per "
-                         "second)\n", o->output, j->stats.n, tokens, j->seconds, (double)tokens / j->seconds);
+    return buffer_printf(out, err,
+                         "%s: importance of the inputs of %zu weights, from %" PRIu64 " tokens in %.1f s (%.0f per "
+                         "second)\n",
+                         o->output, j->stats.n, tokens, j->seconds, (double)tokens / j->seconds);
 }
 
 void job_close(struct job *j)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensor types of GGUF files: ids, block sizes, and the byte layout of the ternary blocks (formats.md sections 0-3 hold the
- * full story; the layout is repeated in docs/format.md). Sizes are asserted beside each struct.
+ * Tensor types of GGUF files: ids, block sizes, and the byte layout of the ternary blocks (docs/format.md, section 2).
+ * Sizes are asserted beside each struct.
  */
 #ifndef TERNPACK_BASE_FORMAT_BLOCK_H
 #define TERNPACK_BASE_FORMAT_BLOCK_H
@@ -10,9 +10,22 @@
 #include <stdint.h>
 
 enum block_type {
-    BLOCK_F32 = 0, BLOCK_F16 = 1, BLOCK_Q4_0 = 2, BLOCK_Q8_0 = 8, BLOCK_I8 = 24, BLOCK_I16 = 25, BLOCK_I32 = 26,
-    BLOCK_I64 = 27, BLOCK_F64 = 28, BLOCK_BF16 = 30, BLOCK_TQ1_0 = 34, BLOCK_TQ2_0 = 35, BLOCK_Q1_0 = 41, BLOCK_Q2_0 = 42,
-    BLOCK_PQ2_0 = 142, BLOCK_PTQ1_0 = 143,
+    BLOCK_F32 = 0,
+    BLOCK_F16 = 1,
+    BLOCK_Q4_0 = 2,
+    BLOCK_Q8_0 = 8,
+    BLOCK_I8 = 24,
+    BLOCK_I16 = 25,
+    BLOCK_I32 = 26,
+    BLOCK_I64 = 27,
+    BLOCK_F64 = 28,
+    BLOCK_BF16 = 30,
+    BLOCK_TQ1_0 = 34,
+    BLOCK_TQ2_0 = 35,
+    BLOCK_Q1_0 = 41,
+    BLOCK_Q2_0 = 42,
+    BLOCK_PQ2_0 = 142,
+    BLOCK_PTQ1_0 = 143,
 };
 
 struct block_info {
@@ -29,7 +42,8 @@ struct block_info {
 /* NULL for ids no reader we know of accepts (retired, unknown). Covers every live mainline id and 142, 143. */
 const struct block_info *block_info(uint32_t id);
 const struct block_info *block_by_name(const char *name); /* case-insensitive; NULL when unknown */
-/* What another program means by an id that block_info does not know ("I2_S of the microsoft/BitNet fork"); NULL: nobody. */
+/* What another program means by an id that block_info does not know ("I2_S of the microsoft/BitNet fork"); NULL:
+ * nobody. */
 const char *block_foreign(uint32_t id);
 /* Iterate over the table; NULL past the end. */
 const struct block_info *block_at(unsigned index);

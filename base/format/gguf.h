@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GGUF v3 (v2 is read): the one container of all model files. formats.md section 7.
+ * GGUF v3 (v2 is read): the one container of all model files.
  *
  * Reading checks everything before use: counts against the bytes that remain, products and sums for overflow, names and
  * keys unique and non-empty, lengths capped, UTF-8 of strings, offsets equal to the running sum of padded sizes, last
- * tensor within the file. Every failure is ERROR_FORMAT (ERROR_UNSUPPORTED for a known id that is retired or unknown types:
- * the text says "type N") with file name, key or tensor, and byte offset. Nothing is allocated before its size was checked.
- * Only the header is held in memory; tensor data is read by the caller through `file`. A struct gguf is immutable after
- * gguf_open and may be read by several threads.
+ * tensor within the file. Every failure is ERROR_FORMAT (ERROR_UNSUPPORTED for a known id that is retired or unknown
+ * types: the text says "type N") with file name, key or tensor, and byte offset. Nothing is allocated before its size
+ * was checked. Only the header is held in memory; tensor data is read by the caller through `file`. A struct gguf is
+ * immutable after gguf_open and may be read by several threads.
  */
 #ifndef TERNPACK_BASE_FORMAT_GGUF_H
 #define TERNPACK_BASE_FORMAT_GGUF_H
@@ -22,8 +22,19 @@
 #include "base/util/mem.h"
 
 enum gguf_type {
-    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STRING, GGUF_ARRAY, GGUF_U64,
-    GGUF_I64, GGUF_F64,
+    GGUF_U8,
+    GGUF_I8,
+    GGUF_U16,
+    GGUF_I16,
+    GGUF_U32,
+    GGUF_I32,
+    GGUF_F32,
+    GGUF_BOOL,
+    GGUF_STRING,
+    GGUF_ARRAY,
+    GGUF_U64,
+    GGUF_I64,
+    GGUF_F64,
 };
 const char *gguf_type_name(enum gguf_type t); /* "u32", "string", ... */
 
@@ -37,11 +48,12 @@ struct gguf_str {
 struct gguf_kv {
     const char *key; /* NUL-terminated copy; never holds a NUL itself */
     enum gguf_type type;
-    enum gguf_type elem;  /* of an array */
-    uint64_t count;       /* array elements; 1 for scalars */
-    const uint8_t *value; /* packed little-endian bytes of the scalar, the string's length field, or the first element */
-    size_t value_bytes;   /* bytes from `value` to the end of this value */
-    uint64_t offset;      /* file offset of `value` */
+    enum gguf_type elem; /* of an array; the type itself otherwise */
+    uint64_t count;      /* array elements; 1 for scalars */
+    const uint8_t
+        *value;         /* packed little-endian bytes of the scalar, the string's length field, or the first element */
+    size_t value_bytes; /* bytes from `value` to the end of this value */
+    uint64_t offset;    /* file offset of `value` */
 };
 
 struct gguf_tensor {
@@ -50,10 +62,10 @@ struct gguf_tensor {
     uint64_t ne[GGUF_MAX_DIMS]; /* fastest first; unused dims are 1 */
     uint32_t type;
     const struct block_info *info;
-    uint64_t offset;  /* absolute file offset of the data */
-    uint64_t n_rows;  /* ne[1]*ne[2]*ne[3] */
+    uint64_t offset; /* absolute file offset of the data */
+    uint64_t n_rows; /* ne[1]*ne[2]*ne[3] */
     uint64_t row_bytes;
-    uint64_t bytes;   /* unpadded */
+    uint64_t bytes; /* unpadded */
     uint64_t n_elements;
 };
 
@@ -80,7 +92,8 @@ const struct gguf_kv *gguf_find(const struct gguf *g, const char *key); /* NULL 
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
 
 /* Typed values. need: ERROR_FORMAT when absent or of another type ("model.gguf: general.architecture: expected string,
- * found u32"). opt: absent leaves *out, returns 0. u32 accepts any non-negative integer scalar that fits (also i32, u64). */
+ * found u32"). opt: absent leaves *out, returns 0. u32 accepts any non-negative integer scalar that fits (also i32,
+ * u64). */
 int gguf_need_u32(const struct gguf *g, const char *key, uint32_t *out, struct error *err);
 int gguf_opt_u32(const struct gguf *g, const char *key, uint32_t *out, struct error *err);
 int gguf_need_f32(const struct gguf *g, const char *key, float *out, struct error *err); /* f32 or f64 */
@@ -104,7 +117,7 @@ int gguf_read_rows(const struct gguf *g, const struct gguf_tensor *t, uint64_t f
  * header is written at gguf_writer_begin; fixed-size values in it (numbers, strings of the same length) may be changed
  * until commit with gguf_writer_patch_*. Not thread-safe.
  */
-struct gguf_writer; 
+struct gguf_writer;
 
 int gguf_writer_new(struct gguf_writer **out, uint32_t alignment, struct error *err); /* 32 is the usual one */
 void gguf_writer_free(struct gguf_writer *w); /* aborts an unfinished file; NULL is fine */
@@ -134,7 +147,8 @@ int gguf_writer_begin(struct gguf_writer *w, const char *path, bool force, struc
 /* Bytes of the current tensor; any number of calls; padding is added when it is full and the next one starts. More than
  * planned is ERROR_INTERNAL. */
 int gguf_writer_data(struct gguf_writer *w, const void *bytes, size_t n, struct error *err);
-/* Overwrite a value: element `index` of a string array or a scalar string (same length), or of a numeric array/scalar. */
+/* Overwrite a value: element `index` of a string array or a scalar string (same length), or of a numeric array/scalar.
+ */
 int gguf_writer_patch_str(struct gguf_writer *w, const char *key, size_t index, const char *s, size_t n,
                           struct error *err);
 int gguf_writer_patch_num(struct gguf_writer *w, const char *key, size_t index, const void *value, struct error *err);

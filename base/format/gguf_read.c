@@ -56,8 +56,9 @@ static int need(struct cursor *c, uint64_t n, const char *what)
 {
     struct gguf *g = c->g;
     if (n > g->file.size - c->pos)
-        return fail(c, ERROR_FORMAT, "truncated: %s at offset %zu needs %" PRIu64 " bytes, the file has %" PRIu64
-                    " more", what, c->pos, n, g->file.size - c->pos);
+        return fail(c, ERROR_FORMAT,
+                    "truncated: %s at offset %zu needs %" PRIu64 " bytes, the file has %" PRIu64 " more", what, c->pos,
+                    n, g->file.size - c->pos);
     uint64_t end = c->pos + n;
     if (end <= c->loaded)
         return 0;
@@ -108,8 +109,10 @@ static int take_string(struct cursor *c, uint64_t max, size_t *at, size_t *n, co
     if (rc)
         return rc;
     if (len > max || len > c->g->file.size - c->pos)
-        return fail(c, ERROR_FORMAT, "%s at offset %zu: string length %" PRIu64 ", at most %" PRIu64 " allowed and %"
-                    PRIu64 " bytes left (truncated?)", what, start, len, max, c->g->file.size - c->pos);
+        return fail(c, ERROR_FORMAT,
+                    "%s at offset %zu: string length %" PRIu64 ", at most %" PRIu64 " allowed and %" PRIu64
+                    " bytes left (truncated?)",
+                    what, start, len, max, c->g->file.size - c->pos);
     if ((rc = need(c, len, what)))
         return rc;
     const char *s = (const char *)c->g->header + c->pos;
@@ -150,9 +153,10 @@ static int skip_scalars(struct cursor *c, const struct gguf_kv *kv, enum gguf_ty
     char key[160];
     uint64_t bytes;
     if (!mem_mul(count, gguf_scalar_size(t), &bytes) || bytes > c->g->file.size - c->pos)
-        return fail(c, ERROR_FORMAT, "key %s: %s of %" PRIu64 " %s at offset %zu is larger than the rest of the file "
-                    "(truncated?)", quoted(key, kv->key), kv->type == GGUF_ARRAY ? "array" : "value", count,
-                    gguf_type_name(t), c->pos);
+        return fail(c, ERROR_FORMAT,
+                    "key %s: %s of %" PRIu64 " %s at offset %zu is larger than the rest of the file "
+                    "(truncated?)",
+                    quoted(key, kv->key), kv->type == GGUF_ARRAY ? "array" : "value", count, gguf_type_name(t), c->pos);
     int rc = need(c, bytes, "a value");
     if (rc)
         return rc;
@@ -168,8 +172,10 @@ static int skip_strings(struct cursor *c, const struct gguf_kv *kv, uint64_t cou
 {
     char key[160], what[256];
     if (count > (c->g->file.size - c->pos) / 8)
-        return fail(c, ERROR_FORMAT, "key %s: array of %" PRIu64 " strings at offset %zu does not fit the rest of the "
-                    "file (truncated?)", quoted(key, kv->key), count, c->pos);
+        return fail(c, ERROR_FORMAT,
+                    "key %s: array of %" PRIu64 " strings at offset %zu does not fit the rest of the "
+                    "file (truncated?)",
+                    quoted(key, kv->key), count, c->pos);
     snprintf(what, sizeof what, "the string of key %s", quoted(key, kv->key));
     c->item_word = kv->type == GGUF_ARRAY ? "element" : NULL;
     for (c->item = 0; c->item < count; c->item++) {
@@ -220,8 +226,9 @@ static int parse_kvs(struct cursor *c, uint64_t count)
     struct gguf *g = c->g;
     char key[160];
     if (count > (g->file.size - c->pos) / MIN_KV)
-        return fail(c, ERROR_FORMAT, "key/value count %" PRIu64 " does not fit a file of %" PRIu64 " bytes (truncated?)",
-                    count, g->file.size);
+        return fail(c, ERROR_FORMAT,
+                    "key/value count %" PRIu64 " does not fit a file of %" PRIu64 " bytes (truncated?)", count,
+                    g->file.size);
     for (uint64_t i = 0; i < count; i++) {
         int rc = mem_reserve((void **)&g->kv, &c->kv_cap, g->n_kv + 1, sizeof *g->kv, "GGUF keys", c->err);
         struct gguf_kv kv = { .key = "" };
@@ -257,13 +264,15 @@ static int size_tensor(struct cursor *c, struct gguf_tensor *t)
             return fail(c, ERROR_FORMAT, "tensor %s: dimension %" PRIu32 " is %" PRIi64, quoted(name, t->name), d,
                         (int64_t)t->ne[d]);
         if (!mem_mul(t->n_elements, t->ne[d], &t->n_elements) || t->n_elements > INT64_MAX)
-            return fail(c, ERROR_FORMAT, "tensor %s: the product of its dimensions overflows (dim %" PRIu32 " is %"
-                        PRIu64 ")", quoted(name, t->name), d, t->ne[d]);
+            return fail(c, ERROR_FORMAT,
+                        "tensor %s: the product of its dimensions overflows (dim %" PRIu32 " is %" PRIu64 ")",
+                        quoted(name, t->name), d, t->ne[d]);
     }
     if (t->ne[0] % t->info->weights)
-        return fail(c, ERROR_FORMAT, "tensor %s: row of %" PRIu64 " weights is no multiple of the %" PRIu32
-                    "-weight block of %s (remainder %" PRIu64 ")", quoted(name, t->name), t->ne[0], t->info->weights,
-                    t->info->name, t->ne[0] % t->info->weights);
+        return fail(c, ERROR_FORMAT,
+                    "tensor %s: row of %" PRIu64 " weights is no multiple of the %" PRIu32
+                    "-weight block of %s (remainder %" PRIu64 ")",
+                    quoted(name, t->name), t->ne[0], t->info->weights, t->info->name, t->ne[0] % t->info->weights);
     t->n_rows = t->n_elements / t->ne[0];
     if (!block_row_bytes(t->info, t->ne[0], &t->row_bytes) || !mem_mul(t->row_bytes, t->n_rows, &t->bytes) ||
         t->bytes > INT64_MAX)
@@ -341,8 +350,10 @@ static int parse_start(struct cursor *c, uint64_t *n_tensors, uint64_t *n_kv)
     *n_tensors = bytes_get_u64(g->header + 8);
     *n_kv = bytes_get_u64(g->header + 16);
     if (!(g->version & 0xffff) && g->version)
-        return fail(c, ERROR_UNSUPPORTED, "big-endian GGUF file (version reads 0x%08" PRIx32 "): only little-endian files "
-                    "are read", g->version);
+        return fail(c, ERROR_UNSUPPORTED,
+                    "big-endian GGUF file (version reads 0x%08" PRIx32 "): only little-endian files "
+                    "are read",
+                    g->version);
     if (g->version != 2 && g->version != 3)
         return fail(c, ERROR_UNSUPPORTED, "GGUF version %" PRIu32 ", expected 2 or 3", g->version);
     c->pos = FIXED_HEADER;
@@ -366,8 +377,8 @@ static int read_alignment(struct cursor *c)
     return 0;
 }
 
-/* The pre-v7 Prism fork wrote type 42 with 128 weights in 34 bytes. True when sizes of that layout, and not ours, give the
- * stored offsets and stay within the file. */
+/* The pre-v7 Prism fork wrote type 42 with 128 weights in 34 bytes. True when sizes of that layout, and not ours, give
+ * the stored offsets and stay within the file. */
 static bool legacy_prism(const struct gguf *g)
 {
     uint64_t sum = 0;
@@ -403,8 +414,9 @@ static int place_tensors(struct cursor *c, unsigned flags)
         if (t->offset != sum) {
             if (legacy_prism(g))
                 goto legacy;
-            return fail(c, ERROR_FORMAT, "tensor %s: offset %" PRIu64 ", expected %" PRIu64 " (%s)", quoted(name, t->name),
-                        t->offset, sum, t->offset < sum ? "overlap with the tensor before it" : "a hole before it");
+            return fail(c, ERROR_FORMAT, "tensor %s: offset %" PRIu64 ", expected %" PRIu64 " (%s)",
+                        quoted(name, t->name), t->offset, sum,
+                        t->offset < sum ? "overlap with the tensor before it" : "a hole before it");
         }
         if (!mem_align_up(t->bytes, g->alignment, &padded) || !mem_add(sum, padded, &sum) ||
             !mem_add(g->data_offset, sum, &end))
@@ -413,14 +425,16 @@ static int place_tensors(struct cursor *c, unsigned flags)
         if (end > g->file.size && legacy_prism(g))
             goto legacy;
         if (end > g->file.size && !(flags & GGUF_ALLOW_TRUNCATED))
-            return fail(c, ERROR_FORMAT, "truncated: tensor %s ends at offset %" PRIu64 ", the file has %" PRIu64
-                        " bytes", quoted(name, t->name), end, g->file.size);
+            return fail(c, ERROR_FORMAT,
+                        "truncated: tensor %s ends at offset %" PRIu64 ", the file has %" PRIu64 " bytes",
+                        quoted(name, t->name), end, g->file.size);
     }
     for (size_t i = 0; i < g->n_tensors; i++)
         g->tensors[i].offset += g->data_offset;
     return 0;
 legacy:
-    return fail(c, ERROR_UNSUPPORTED, "type 42 tensors in the legacy Prism layout (128 weights in 34 bytes; today's Q2_0 is "
+    return fail(c, ERROR_UNSUPPORTED,
+                "type 42 tensors in the legacy Prism layout (128 weights in 34 bytes; today's Q2_0 is "
                 "64 in 18): their type should read 142 (PQ2_0); get the file anew or change the ids");
 }
 

@@ -12,9 +12,10 @@ static const struct {
     const char *name;
     uint8_t size;
 } types[] = {
-    [GGUF_U8] = { "u8", 1 },   [GGUF_I8] = { "i8", 1 },   [GGUF_U16] = { "u16", 2 },       [GGUF_I16] = { "i16", 2 },
-    [GGUF_U32] = { "u32", 4 }, [GGUF_I32] = { "i32", 4 }, [GGUF_F32] = { "f32", 4 },       [GGUF_BOOL] = { "bool", 1 },
-    [GGUF_U64] = { "u64", 8 }, [GGUF_I64] = { "i64", 8 }, [GGUF_STRING] = { "string", 0 }, [GGUF_ARRAY] = { "array", 0 },
+    [GGUF_U8] = { "u8", 1 },   [GGUF_I8] = { "i8", 1 },         [GGUF_U16] = { "u16", 2 },
+    [GGUF_I16] = { "i16", 2 }, [GGUF_U32] = { "u32", 4 },       [GGUF_I32] = { "i32", 4 },
+    [GGUF_F32] = { "f32", 4 }, [GGUF_BOOL] = { "bool", 1 },     [GGUF_U64] = { "u64", 8 },
+    [GGUF_I64] = { "i64", 8 }, [GGUF_STRING] = { "string", 0 }, [GGUF_ARRAY] = { "array", 0 },
     [GGUF_F64] = { "f64", 8 },
 };
 
@@ -70,14 +71,30 @@ int gguf_opt_u32(const struct gguf *g, const char *key, uint32_t *out, struct er
     const uint8_t *p = kv->value;
     int64_t v;
     switch (kv->type) {
-    case GGUF_U8: v = p[0]; break;
-    case GGUF_I8: v = (int8_t)p[0]; break;
-    case GGUF_U16: v = bytes_get_u16(p); break;
-    case GGUF_I16: v = (int16_t)bytes_get_u16(p); break;
-    case GGUF_U32: v = bytes_get_u32(p); break;
-    case GGUF_I32: v = (int32_t)bytes_get_u32(p); break;
-    case GGUF_U64: case GGUF_I64: v = (int64_t)bytes_get_u64(p); break; /* from 2^63: negative, refused below */
-    default: return wrong_type(g, kv, "u32", err);
+    case GGUF_U8:
+        v = p[0];
+        break;
+    case GGUF_I8:
+        v = (int8_t)p[0];
+        break;
+    case GGUF_U16:
+        v = bytes_get_u16(p);
+        break;
+    case GGUF_I16:
+        v = (int16_t)bytes_get_u16(p);
+        break;
+    case GGUF_U32:
+        v = bytes_get_u32(p);
+        break;
+    case GGUF_I32:
+        v = (int32_t)bytes_get_u32(p);
+        break;
+    case GGUF_U64:
+    case GGUF_I64:
+        v = (int64_t)bytes_get_u64(p);
+        break; /* from 2^63: negative, refused below */
+    default:
+        return wrong_type(g, kv, "u32", err);
     }
     if (v < 0 || v > UINT32_MAX) {
         int rc = error_set(err, ERROR_FORMAT, "%s: %" PRIi64 " does not fit u32", key, v);

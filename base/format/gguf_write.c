@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing a GGUF file. One buffer holds the header from its first byte on: fixed fields, then keys as they are added, then
- * (at begin) tensor infos and padding; so the file offset of a value is known as soon as the key is added.
+ * Writing a GGUF file. One buffer holds the header from its first byte on: fixed fields, then keys as they are added,
+ * then (at begin) tensor infos and padding; so the file offset of a value is known as soon as the key is added.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -114,10 +114,21 @@ static void scalar_bytes(enum gguf_type t, const void *v, uint8_t *out)
     uint32_t b;
     uint64_t c;
     switch (gguf_scalar_size(t)) {
-    case 1: memcpy(out, v, 1); break;
-    case 2: memcpy(&a, v, 2); bytes_put_u16(out, a); break;
-    case 4: memcpy(&b, v, 4); bytes_put_u32(out, b); break;
-    case 8: memcpy(&c, v, 8); bytes_put_u64(out, c); break;
+    case 1:
+        memcpy(out, v, 1);
+        break;
+    case 2:
+        memcpy(&a, v, 2);
+        bytes_put_u16(out, a);
+        break;
+    case 4:
+        memcpy(&b, v, 4);
+        bytes_put_u32(out, b);
+        break;
+    case 8:
+        memcpy(&c, v, 8);
+        bytes_put_u64(out, c);
+        break;
     }
 }
 
@@ -141,8 +152,9 @@ static int begin_kv(struct gguf_writer *w, const char *key, enum gguf_type type,
     if (type == GGUF_ARRAY && ((rc = append_u32(w, elem, err)) || (rc = append_u64(w, count, err))))
         return rc;
     w->walk_kv = NULL; /* the array may have moved */
-    w->kv[w->n_kv++] = (struct planned_kv){ .key = copy, .type = type, .elem = elem, .count = count,
-                                            .value = w->head.len, .end = w->head.len };
+    w->kv[w->n_kv++] = (struct planned_kv){
+        .key = copy, .type = type, .elem = elem, .count = count, .value = w->head.len, .end = w->head.len
+    };
     return 0;
 }
 
@@ -278,12 +290,14 @@ int gguf_put_tensor(struct gguf_writer *w, const char *name, uint32_t type, uint
             return error_set(err, ERROR_FORMAT, "tensor %s: dimension %" PRIu32 " is %" PRIu64, q, d, ne[d]);
     }
     if (ne[0] % info->weights)
-        return error_set(err, ERROR_FORMAT, "tensor %s: row of %" PRIu64 " weights is no multiple of the %" PRIu32
-                         "-weight block of %s", q, ne[0], info->weights, info->name);
-    if (!block_row_bytes(info, ne[0], &row) || !mem_mul(row, rows, &t.bytes) || !mem_add(w->data_bytes, t.bytes, &total) ||
-        !mem_add(total, w->alignment, &total) || total > INT64_MAX)
+        return error_set(err, ERROR_FORMAT,
+                         "tensor %s: row of %" PRIu64 " weights is no multiple of the %" PRIu32 "-weight block of %s",
+                         q, ne[0], info->weights, info->name);
+    if (!block_row_bytes(info, ne[0], &row) || !mem_mul(row, rows, &t.bytes) ||
+        !mem_add(w->data_bytes, t.bytes, &total) || !mem_add(total, w->alignment, &total) || total > INT64_MAX)
         return error_set(err, ERROR_FORMAT, "tensor %s: its size overflows", q);
-    int rc = mem_reserve((void **)&w->tensors, &w->tensor_cap, w->n_tensors + 1, sizeof *w->tensors, "GGUF tensors", err);
+    int rc =
+        mem_reserve((void **)&w->tensors, &w->tensor_cap, w->n_tensors + 1, sizeof *w->tensors, "GGUF tensors", err);
     if (rc)
         return rc;
     if (!(t.name = arena_strndup(&w->arena, name, n, err)))

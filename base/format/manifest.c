@@ -86,8 +86,9 @@ int manifest_read(struct manifest *m, const char *path, struct error *err)
             goto out;
         m->entries[m->n++] = e;
     }
-    rc = m->n ? 0 : error_set(err, ERROR_FORMAT, "%s: no checksum lines (expected \"SHA256  NAME\"; %zu malformed)",
-                              quoted, m->n_malformed);
+    rc = m->n ? 0
+              : error_set(err, ERROR_FORMAT, "%s: no checksum lines (expected \"SHA256  NAME\"; %zu malformed)", quoted,
+                          m->n_malformed);
 out:
     mem_free(text);
     if (rc)

@@ -20,7 +20,8 @@ struct manifest {
     size_t n_malformed; /* lines that are no entry; comments (#) and blank lines are not counted */
     struct arena arena;
 };
-/* Malformed lines are counted, not fatal; a list without any entry is ERROR_FORMAT. Binary or > 64 MiB: ERROR_FORMAT. */
+/* Malformed lines are counted, not fatal; a list without any entry is ERROR_FORMAT. Binary or > 64 MiB: ERROR_FORMAT.
+ */
 int manifest_read(struct manifest *m, const char *path, struct error *err);
 void manifest_free(struct manifest *m);
 /* One line (with newline) appended to b, escaped as sha256sum does. */

@@ -97,7 +97,8 @@ static int parse_shape(const struct parse *p, const struct json *v, struct st_te
                         t->n_dims, json_kind(d) == JSON_NUMBER ? "another number" : json_kind_name(d));
         zero |= !*dim;
         if (!zero && !mem_mul(t->n_elements, *dim, &t->n_elements))
-            return fail(p, ERROR_FORMAT, t->name, "the product of its shape overflows at dimension %" PRIu32, t->n_dims);
+            return fail(p, ERROR_FORMAT, t->name, "the product of its shape overflows at dimension %" PRIu32,
+                        t->n_dims);
         t->n_dims++;
     }
     if (zero)
@@ -121,13 +122,14 @@ static int parse_range(const struct parse *p, const struct json *v, struct st_te
         return fail(p, ERROR_FORMAT, t->name, "the size of its shape overflows (%" PRIu64 " elements of %s)",
                     t->n_elements, dtypes[t->dtype].name);
     if (bits % 8)
-        return fail(p, ERROR_FORMAT, t->name, "shape of %" PRIu64 " elements of %s does not end on a byte", t->n_elements,
-                    dtypes[t->dtype].name);
+        return fail(p, ERROR_FORMAT, t->name, "shape of %" PRIu64 " elements of %s does not end on a byte",
+                    t->n_elements, dtypes[t->dtype].name);
     t->offset = at[0];
     t->bytes = at[1] - at[0];
     if (t->bytes != bits / 8)
-        return fail(p, ERROR_FORMAT, t->name, "its shape needs %" PRIu64 " bytes of %s, data_offsets [%" PRIu64 ", %" PRIu64
-                    ") give %" PRIu64, bits / 8, dtypes[t->dtype].name, at[0], at[1], t->bytes);
+        return fail(p, ERROR_FORMAT, t->name,
+                    "its shape needs %" PRIu64 " bytes of %s, data_offsets [%" PRIu64 ", %" PRIu64 ") give %" PRIu64,
+                    bits / 8, dtypes[t->dtype].name, at[0], at[1], t->bytes);
     return 0;
 }
 
@@ -160,7 +162,8 @@ static int parse_tensor(const struct parse *p, const struct json *v)
     if (!rc)
         rc = parse_range(p, v, &t);
     if (!rc)
-        rc = mem_reserve((void **)&m->tensors, &m->index->cap, m->n_tensors + 1, sizeof t, "safetensors entries", p->err);
+        rc = mem_reserve((void **)&m->tensors, &m->index->cap, m->n_tensors + 1, sizeof t, "safetensors entries",
+                         p->err);
     if (rc)
         return rc;
     if (!(t.name = arena_strndup(&m->arena, key, n, p->err)))
@@ -191,19 +194,24 @@ static int check_tiling(const struct parse *p, struct st_tensor *t, size_t n)
         if (i)
             text_quote(before, sizeof before, t[i - 1].name, strlen(t[i - 1].name));
         if (t[i].offset < end)
-            return fail(p, ERROR_FORMAT, t[i].name, "its data_offsets overlap those of %s (begin %" PRIu64 ", expected %"
-                        PRIu64 ")", before, t[i].offset, end);
+            return fail(p, ERROR_FORMAT, t[i].name,
+                        "its data_offsets overlap those of %s (begin %" PRIu64 ", expected %" PRIu64 ")", before,
+                        t[i].offset, end);
         if (t[i].offset > end)
             return fail(p, ERROR_FORMAT, t[i].name, "a hole of %" PRIu64 " bytes between %s and its data_offsets",
                         t[i].offset - end, before);
         end = t[i].offset + t[i].bytes; /* begin <= end was checked, so this is the stored end */
         if (end > p->data_bytes)
-            return fail(p, ERROR_FORMAT, t[i].name, "truncated: data_offsets end at %" PRIu64 ", the file holds %" PRIu64
-                        " data bytes (%" PRIu64 " missing)", end, p->data_bytes, end - p->data_bytes);
+            return fail(p, ERROR_FORMAT, t[i].name,
+                        "truncated: data_offsets end at %" PRIu64 ", the file holds %" PRIu64 " data bytes (%" PRIu64
+                        " missing)",
+                        end, p->data_bytes, end - p->data_bytes);
     }
     if (end < p->data_bytes)
-        return fail(p, ERROR_FORMAT, NULL, "%" PRIu64 " trailing bytes after the last tensor (expected %" PRIu64
-                    " data bytes, found %" PRIu64 ")", p->data_bytes - end, end, p->data_bytes);
+        return fail(p, ERROR_FORMAT, NULL,
+                    "%" PRIu64 " trailing bytes after the last tensor (expected %" PRIu64 " data bytes, found %" PRIu64
+                    ")",
+                    p->data_bytes - end, end, p->data_bytes);
     return 0;
 }
 
@@ -252,14 +260,17 @@ static int read_header(struct st_model *m, const struct file *f, const char *nam
     if (rc)
         return rc;
     if (f->size < 8)
-        return error_set(err, ERROR_FORMAT, "%s: too short: %" PRIu64 " bytes, the header length alone takes 8 (truncated?)",
-                         name, f->size);
+        return error_set(err, ERROR_FORMAT,
+                         "%s: too short: %" PRIu64 " bytes, the header length alone takes 8 (truncated?)", name,
+                         f->size);
     len = bytes_get_u64(head);
     if (len > max_header || len > f->size - 8) {
         if ((n < 9 || head[8] != '{') && sniff_bytes(head, n, what, sizeof what))
             return error_set(err, ERROR_FORMAT, "%s: no safetensors header: this is %s", name, what);
-        return error_set(err, ERROR_FORMAT, "%s: header length %" PRIu64 ", at most %" PRIu64 " allowed and %" PRIu64
-                         " bytes in the file after it (truncated?)", name, len, max_header, f->size - 8);
+        return error_set(err, ERROR_FORMAT,
+                         "%s: header length %" PRIu64 ", at most %" PRIu64 " allowed and %" PRIu64
+                         " bytes in the file after it (truncated?)",
+                         name, len, max_header, f->size - 8);
     }
     if (!(json = mem_zalloc(len, 1, "a safetensors header", err)))
         return ERROR_NOMEM;
@@ -328,12 +339,13 @@ const struct st_tensor *st_find(const struct st_model *m, const char *name)
     return i == NAMES_NONE ? NULL : &m->tensors[i];
 }
 
-int st_read(const struct st_model *m, const struct st_tensor *t, uint64_t first, uint64_t n, void *buf, struct error *err)
+int st_read(const struct st_model *m, const struct st_tensor *t, uint64_t first, uint64_t n, void *buf,
+            struct error *err)
 {
     unsigned bits = st_dtype_bits(t->dtype);
     if (bits % 8 || first > t->n_elements || n > t->n_elements - first)
-        return error_set(err, ERROR_INTERNAL, "tensor %s: elements %" PRIu64 "+%" PRIu64 " of %" PRIu64 " (%s)", t->name,
-                         first, n, t->n_elements, st_dtype_name(t->dtype));
+        return error_set(err, ERROR_INTERNAL, "tensor %s: elements %" PRIu64 "+%" PRIu64 " of %" PRIu64 " (%s)",
+                         t->name, first, n, t->n_elements, st_dtype_name(t->dtype));
     int rc = file_read_at(&m->shards[t->shard].file, buf, n * (bits / 8), t->offset + first * (bits / 8), err);
     if (rc)
         error_prefix(err, "tensor %s", t->name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * safetensors, one file or an indexed folder; formats.md section 9. Stricter than the reference: duplicate names, holes,
- * overlaps, trailing bytes, a header that does not begin with '{' are refused (cases P01-P03, P07-P12, S18). Only headers
- * are held in memory. Immutable after opening; several threads may read.
+ * safetensors, one file or an indexed folder. Stricter than the reference library: duplicate names,
+ * holes, overlaps, trailing bytes, a header that does not begin with '{' are refused (cases P01-P03, P07-P12, S18).
+ * Only headers are held in memory. Immutable after opening; several threads may read.
  */
 #ifndef TERNPACK_BASE_FORMAT_SAFETENSORS_H
 #define TERNPACK_BASE_FORMAT_SAFETENSORS_H
@@ -15,8 +15,28 @@
 #include "base/util/mem.h"
 
 enum st_dtype { /* in the reference's order */
-    ST_BOOL, ST_F4, ST_F6_E2M3, ST_F6_E3M2, ST_U8, ST_I8, ST_F8_E5M2, ST_F8_E4M3, ST_F8_E8M0, ST_F8_E4M3FNUZ,
-    ST_F8_E5M2FNUZ, ST_I16, ST_U16, ST_F16, ST_BF16, ST_I32, ST_U32, ST_F32, ST_C64, ST_F64, ST_I64, ST_U64,
+                ST_BOOL,
+                ST_F4,
+                ST_F6_E2M3,
+                ST_F6_E3M2,
+                ST_U8,
+                ST_I8,
+                ST_F8_E5M2,
+                ST_F8_E4M3,
+                ST_F8_E8M0,
+                ST_F8_E4M3FNUZ,
+                ST_F8_E5M2FNUZ,
+                ST_I16,
+                ST_U16,
+                ST_F16,
+                ST_BF16,
+                ST_I32,
+                ST_U32,
+                ST_F32,
+                ST_C64,
+                ST_F64,
+                ST_I64,
+                ST_U64,
 };
 const char *st_dtype_name(enum st_dtype d);
 unsigned st_dtype_bits(enum st_dtype d);
@@ -49,9 +69,9 @@ struct st_model {
 
 /* One file. Recognises LFS pointers, HTML pages, zip/pickle files and says so. */
 int st_open_file(struct st_model *m, const char *path, struct error *err);
-/* A Hugging Face folder: model.safetensors, or model.safetensors.index.json and its shards. The index and the shards must
- * agree exactly; shard names are plain names inside the folder. ERROR_MISSING names every absent shard; a folder with
- * only pytorch_model.bin says to re-save as safetensors. */
+/* A Hugging Face folder: model.safetensors, or model.safetensors.index.json and its shards. The index and the shards
+ * must agree exactly; shard names are plain names inside the folder. ERROR_MISSING names every absent shard; a folder
+ * with only pytorch_model.bin says to re-save as safetensors. */
 int st_open_dir(struct st_model *m, const char *dir, struct error *err);
 void st_close(struct st_model *m);
 const struct st_tensor *st_find(const struct st_model *m, const char *name); /* O(1) */

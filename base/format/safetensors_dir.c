@@ -72,11 +72,13 @@ static int check_shard_name(const struct folder *f, const struct json *v)
     char key[160], q[200];
     text_quote(key, sizeof key, json_key(v), strlen(json_key(v)));
     if (!s)
-        return error_set(f->err, ERROR_FORMAT, "%s: weight_map of %s: expected a file name, found %s", f->index_path, key,
-                         json_kind_name(v));
+        return error_set(f->err, ERROR_FORMAT, "%s: weight_map of %s: expected a file name, found %s", f->index_path,
+                         key, json_kind_name(v));
     if (!*s || strchr(s, '/') || strchr(s, '\\') || !strcmp(s, ".") || !strcmp(s, "..") || strlen(s) > NAME_MAX)
-        return error_set(f->err, ERROR_FORMAT, "%s: weight_map of %s is '%s': a path is not allowed, only a file name in the "
-                         "folder", f->index_path, key, text_quote(q, sizeof q, s, strlen(s)));
+        return error_set(f->err, ERROR_FORMAT,
+                         "%s: weight_map of %s is '%s': a path is not allowed, only a file name in the "
+                         "folder",
+                         f->index_path, key, text_quote(q, sizeof q, s, strlen(s)));
     return 0;
 }
 
@@ -114,8 +116,8 @@ static int check_present(const struct folder *f)
         mem_free(path);
     }
     if (!rc && n)
-        rc = error_set(f->err, ERROR_MISSING, "%s: %zu of %zu files of the index are missing: %s", f->dir, n, f->n_shards,
-                       missing.data);
+        rc = error_set(f->err, ERROR_MISSING, "%s: %zu of %zu files of the index are missing: %s", f->dir, n,
+                       f->n_shards, missing.data);
     buffer_free(&missing);
     return rc;
 }
@@ -177,9 +179,10 @@ static int check_agreement(const struct folder *f)
         if (names_find(&listed, f->m->tensors[i].name) == NAMES_NONE)
             list_name(&extra, &n_extra, f->m->tensors[i].name);
     if (rc >= 0 && (n_absent || n_extra))
-        rc = error_set(f->err, ERROR_FORMAT, "%s: the index and the shards disagree: %zu tensors not in the shard the index "
-                       "names (%s), %zu tensors not in the index (%s)", f->index_path, n_absent,
-                       n_absent ? absent.data : "-", n_extra, n_extra ? extra.data : "-");
+        rc = error_set(f->err, ERROR_FORMAT,
+                       "%s: the index and the shards disagree: %zu tensors not in the shard the index "
+                       "names (%s), %zu tensors not in the index (%s)",
+                       f->index_path, n_absent, n_absent ? absent.data : "-", n_extra, n_extra ? extra.data : "-");
     names_free(&listed);
     buffer_free(&absent);
     buffer_free(&extra);

@@ -43,7 +43,8 @@ bool sniff_bytes(const void *bytes, size_t n, char *buf, size_t cap)
         char oid[96], size[32];
         lfs_field(text, "oid ", oid, sizeof oid);
         lfs_field(text, "size ", size, sizeof size);
-        snprintf(buf, cap, "a Git LFS pointer, the data was never fetched (oid %s, %s bytes): run git lfs pull", oid, size);
+        snprintf(buf, cap, "a Git LFS pointer, the data was never fetched (oid %s, %s bytes): run git lfs pull", oid,
+                 size);
     } else if (begins(p, "<!doctype html") || begins(p, "<html") || begins(p, "<head")) {
         snprintf(buf, cap, "an HTML page (a failed download), not a model");
     } else if (begins(p, "<?xml")) {

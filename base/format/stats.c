@@ -88,9 +88,11 @@ static int check_values(float *v, uint64_t n, bool whole, const char *path, cons
     for (uint64_t i = 0; i < n; i++) {
         v[i] = bytes_get_f32(&v[i]);
         if (!isfinite(v[i]) || v[i] < 0 || (whole && v[i] != floorf(v[i])))
-            return error_set(err, ERROR_FORMAT, "%s: %s of %s: value %" PRIu64 " is %g, expected a %s of at least 0%s", path,
-                             what, name, i, (double)v[i], whole ? "whole number" : "finite number",
-                             isnan(v[i]) ? " (NaN)" : isinf(v[i]) ? " (Inf)" : "");
+            return error_set(err, ERROR_FORMAT, "%s: %s of %s: value %" PRIu64 " is %g, expected a %s of at least 0%s",
+                             path, what, name, i, (double)v[i], whole ? "whole number" : "finite number",
+                             isnan(v[i])   ? " (NaN)"
+                             : isinf(v[i]) ? " (Inf)"
+                                           : "");
     }
     return 0;
 }
@@ -213,8 +215,8 @@ static int read_own_keys(struct stats *s, const struct gguf *g, const char *path
     if (rc)
         return rc;
     if (version > STATS_VERSION)
-        return error_set(err, ERROR_UNSUPPORTED, "%s: ternpack.stats.version is %" PRIu32 ", this program knows %d", path,
-                         version, STATS_VERSION);
+        return error_set(err, ERROR_UNSUPPORTED, "%s: ternpack.stats.version is %" PRIu32 ", this program knows %d",
+                         path, version, STATS_VERSION);
     if (tokens && tokens->type != GGUF_U64)
         return error_set(err, ERROR_FORMAT, "%s: ternpack.stats.n_tokens: expected u64, found %s", path,
                          gguf_type_name(tokens->type));
@@ -266,8 +268,9 @@ static int dat_count(struct dat *d, uint32_t unit, uint32_t min, uint32_t *out, 
     *out = bytes_get_u32(d->p);
     d->p += 4, d->left -= 4;
     if (*out < min || *out > INT32_MAX || (unit && *out > d->left / unit))
-        return error_set(d->err, ERROR_FORMAT, "%s: %s is %" PRIi32 " at offset %zu: no importance matrix, or truncated",
-                         d->path, what, (int32_t)*out, d->size - d->left - 4);
+        return error_set(d->err, ERROR_FORMAT,
+                         "%s: %s is %" PRIi32 " at offset %zu: no importance matrix, or truncated", d->path, what,
+                         (int32_t)*out, d->size - d->left - 4);
     return 0;
 }
 

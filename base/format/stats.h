@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Importance statistics: an importance-matrix GGUF that llama-quantize reads (formats.md 7.7), plus our own keys under
- * `ternpack.` (docs/format.md). Legacy .dat files of llama-imatrix are read too (recognised by content).
- * For each weight name: in_sum2[n_mat][n_in] = sum over tokens of x^2, counts[n_mat] = tokens seen.
+ * Importance statistics: an importance-matrix GGUF that llama-quantize reads, plus our own keys under
+ * `ternpack.stats.` (docs/format.md, section 7). Legacy .dat files of llama-imatrix are read too (recognised by
+ * content). For each weight name: in_sum2[n_mat][n_in] = sum over tokens of x^2, counts[n_mat] = tokens seen.
  */
 #ifndef TERNPACK_BASE_FORMAT_STATS_H
 #define TERNPACK_BASE_FORMAT_STATS_H
@@ -31,8 +31,8 @@ struct stats {
     int add_bos;         /* 0, 1, -1 unknown */
 };
 
-/* Refuses NaN, infinite or negative entries (name and index in the text, case C06), counts that are not whole numbers >= 0,
- * a name with only one of its two tensors, missing imatrix.* keys. */
+/* Refuses NaN, infinite or negative entries (name and index in the text, case C06), counts that are not whole numbers
+ * >= 0, a name with only one of its two tensors, missing imatrix.* keys. */
 int stats_read(struct stats *s, const char *path, struct error *err);
 void stats_free(struct stats *s);
 const struct stats_entry *stats_find(const struct stats *s, const char *name);

@@ -113,11 +113,14 @@ static int read_sizes(struct reading *r)
     if ((rc = count(r, "attention.head_count_kv", false, 1, MAX_HEADS, &h->n_head_kv)))
         return rc;
     if (h->n_head % h->n_head_kv)
-        return fail(r, ERROR_FORMAT, "attention.head_count %" PRIu32 " is no multiple of attention.head_count_kv %" PRIu32,
-                    h->n_head, h->n_head_kv);
+        return fail(r, ERROR_FORMAT,
+                    "attention.head_count %" PRIu32 " is no multiple of attention.head_count_kv %" PRIu32, h->n_head,
+                    h->n_head_kv);
     if (!gguf_find(r->g, full_key(r, "attention.key_length", key)) && h->n_embd % h->n_head)
-        return fail(r, ERROR_FORMAT, "embedding_length %" PRIu32 " is no multiple of attention.head_count %" PRIu32
-                    " and there is no attention.key_length", h->n_embd, h->n_head);
+        return fail(r, ERROR_FORMAT,
+                    "embedding_length %" PRIu32 " is no multiple of attention.head_count %" PRIu32
+                    " and there is no attention.key_length",
+                    h->n_embd, h->n_head);
     h->head_dim = h->n_embd / h->n_head;
     if ((rc = count(r, "attention.key_length", false, 1, 65536, &h->head_dim)))
         return rc;
@@ -127,14 +130,16 @@ static int read_sizes(struct reading *r)
         (rc = count(r, "attention.sliding_window", false, 0, UINT32_MAX, &window)))
         return rc;
     if (value_length != h->head_dim)
-        return fail(r, ERROR_UNSUPPORTED, "attention.value_length %" PRIu32 " differs from attention.key_length %" PRIu32,
-                    value_length, h->head_dim);
+        return fail(r, ERROR_UNSUPPORTED,
+                    "attention.value_length %" PRIu32 " differs from attention.key_length %" PRIu32, value_length,
+                    h->head_dim);
     if (experts)
-        return fail(r, ERROR_UNSUPPORTED, "%s.expert_count is %" PRIu32 ": only dense models are supported", h->arch_name,
-                    experts);
+        return fail(r, ERROR_UNSUPPORTED, "%s.expert_count is %" PRIu32 ": only dense models are supported",
+                    h->arch_name, experts);
     if (window && window < h->n_ctx_train)
-        return fail(r, ERROR_UNSUPPORTED, "%s.attention.sliding_window is %" PRIu32 ": sliding windows are not supported",
-                    h->arch_name, window);
+        return fail(r, ERROR_UNSUPPORTED,
+                    "%s.attention.sliding_window is %" PRIu32 ": sliding windows are not supported", h->arch_name,
+                    window);
     return number(r, "attention.layer_norm_rms_epsilon", true, false, &h->rms_eps);
 }
 
@@ -156,7 +161,8 @@ static int read_rope(struct reading *r)
         (rc = gguf_opt_str(r->g, full_key(r, "rope.scaling.type", key), &type, r->err)))
         return rc;
     if (h->n_rot < 2 || h->n_rot % 2)
-        return fail(r, ERROR_FORMAT, "rope.dimension_count is %" PRIu32 ", expected an even number of at least 2", h->n_rot);
+        return fail(r, ERROR_FORMAT, "rope.dimension_count is %" PRIu32 ", expected an even number of at least 2",
+                    h->n_rot);
     if (type.n == 6 && !memcmp(type.s, "linear", 6))
         h->rope_scaling = ROPE_LINEAR;
     else if (type.n == 4 && !memcmp(type.s, "yarn", 4))
@@ -185,15 +191,36 @@ static void expected_shape(const struct hparams *h, enum role role, uint64_t ne[
     ne[0] = h->n_embd;
     ne[1] = 1;
     switch (role) {
-    case ROLE_TOKEN_EMBD: case ROLE_OUTPUT: ne[1] = h->n_vocab; break;
-    case ROLE_ROPE_FREQS: ne[0] = h->n_rot / 2; break;
-    case ROLE_ATTN_Q: ne[1] = q; break;
-    case ROLE_ATTN_K: case ROLE_ATTN_V: ne[1] = kv; break;
-    case ROLE_ATTN_Q_NORM: case ROLE_ATTN_K_NORM: ne[0] = h->head_dim; break;
-    case ROLE_ATTN_OUTPUT: ne[0] = q, ne[1] = h->n_embd; break;
-    case ROLE_FFN_GATE: case ROLE_FFN_UP: ne[1] = h->n_ff; break;
-    case ROLE_FFN_DOWN: ne[0] = h->n_ff, ne[1] = h->n_embd; break;
-    default: break; /* norms: n_embd */
+    case ROLE_TOKEN_EMBD:
+    case ROLE_OUTPUT:
+        ne[1] = h->n_vocab;
+        break;
+    case ROLE_ROPE_FREQS:
+        ne[0] = h->n_rot / 2;
+        break;
+    case ROLE_ATTN_Q:
+        ne[1] = q;
+        break;
+    case ROLE_ATTN_K:
+    case ROLE_ATTN_V:
+        ne[1] = kv;
+        break;
+    case ROLE_ATTN_Q_NORM:
+    case ROLE_ATTN_K_NORM:
+        ne[0] = h->head_dim;
+        break;
+    case ROLE_ATTN_OUTPUT:
+        ne[0] = q, ne[1] = h->n_embd;
+        break;
+    case ROLE_FFN_GATE:
+    case ROLE_FFN_UP:
+        ne[1] = h->n_ff;
+        break;
+    case ROLE_FFN_DOWN:
+        ne[0] = h->n_ff, ne[1] = h->n_embd;
+        break;
+    default:
+        break; /* norms: n_embd */
     }
 }
 
@@ -213,14 +240,15 @@ static int check_present(const struct reading *r)
         char q[160];
         text_quote(q, sizeof q, t->name, strlen(t->name));
         if (layer >= 0 && (uint32_t)layer >= r->h->n_layer)
-            return fail(r, ERROR_FORMAT, "tensor %s: layer %d, but %s.block_count is %" PRIu32, q, layer, r->h->arch_name,
-                        r->h->n_layer);
+            return fail(r, ERROR_FORMAT, "tensor %s: layer %d, but %s.block_count is %" PRIu32, q, layer,
+                        r->h->arch_name, r->h->n_layer);
         if (!in_family(r->family, role))
             return fail(r, ERROR_UNSUPPORTED, "tensor %s is not known in architecture %s", q, r->h->arch_name);
         expected_shape(r->h, role, ne);
         if (t->ne[0] != ne[0] || t->ne[1] != ne[1] || t->ne[2] != 1 || t->ne[3] != 1)
-            return fail(r, ERROR_FORMAT, "tensor %s: expected shape [%" PRIu64 ", %" PRIu64 "], found [%" PRIu64 ", %" PRIu64
-                        "%s]", q, ne[0], ne[1], t->ne[0], t->ne[1], t->ne[2] * t->ne[3] == 1 ? "" : ", ...");
+            return fail(r, ERROR_FORMAT,
+                        "tensor %s: expected shape [%" PRIu64 ", %" PRIu64 "], found [%" PRIu64 ", %" PRIu64 "%s]", q,
+                        ne[0], ne[1], t->ne[0], t->ne[1], t->ne[2] * t->ne[3] == 1 ? "" : ", ...");
     }
     return 0;
 }
@@ -256,11 +284,12 @@ static int read_vocab(struct reading *r)
     if (rc)
         return rc;
     if (claimed != h->n_vocab)
-        return fail(r, ERROR_FORMAT, "%s.vocab_size is %" PRIu32 ", token_embd.weight has %" PRIu32 " rows", h->arch_name,
-                    claimed, h->n_vocab);
+        return fail(r, ERROR_FORMAT, "%s.vocab_size is %" PRIu32 ", token_embd.weight has %" PRIu32 " rows",
+                    h->arch_name, claimed, h->n_vocab);
     if (tokens && tokens->type == GGUF_ARRAY && tokens->count != h->n_vocab)
-        return fail(r, ERROR_FORMAT, "tokenizer.ggml.tokens has %" PRIu64 " entries, token_embd.weight %" PRIu32 " rows",
-                    tokens->count, h->n_vocab);
+        return fail(r, ERROR_FORMAT,
+                    "tokenizer.ggml.tokens has %" PRIu64 " entries, token_embd.weight %" PRIu32 " rows", tokens->count,
+                    h->n_vocab);
     h->tied = !gguf_tensor(r->g, "output.weight");
     return 0;
 }

@@ -196,7 +196,8 @@ START_TEST(copying)
     for (size_t i = 0; i < g.n_kv; i++)
         ck_ok(gguf_put_copy(w, &g.kv[i], &err), err);
     for (size_t i = 0; i < g.n_tensors; i++)
-        ck_ok(gguf_put_tensor(w, g.tensors[i].name, g.tensors[i].type, g.tensors[i].n_dims, g.tensors[i].ne, &err), err);
+        ck_ok(gguf_put_tensor(w, g.tensors[i].name, g.tensors[i].type, g.tensors[i].n_dims, g.tensors[i].ne, &err),
+              err);
     ck_ok(gguf_writer_begin(w, two, true, &err), err);
     for (size_t i = 0; i < g.n_tensors; i++)
         ck_ok(gguf_writer_data(w, g.file.map + g.tensors[i].offset, g.tensors[i].bytes, &err), err);

@@ -8,7 +8,8 @@
 #include "base/model/roles.h"
 #include "tests/support/support.h"
 
-/* A tiny model file; a test changes one thing of it. Lengths are those of the tiny model unless a field says otherwise. */
+/* A tiny model file; a test changes one thing of it. Lengths are those of the tiny model unless a field says otherwise.
+ */
 struct recipe {
     const char *arch;
     const char *skip_key, *skip_tensor; /* left out */
@@ -145,8 +146,12 @@ START_TEST(rope_scaling)
 {
     struct hparams h;
     struct error err = { 0 };
-    struct recipe r = { .arch = "llama", .skey = "llama.rope.scaling.type", .svalue = "yarn",
-                        .fkey = "rope.scaling.factor", .fvalue = 4, .key = "rope.scaling.original_context_length",
+    struct recipe r = { .arch = "llama",
+                        .skey = "llama.rope.scaling.type",
+                        .svalue = "yarn",
+                        .fkey = "rope.scaling.factor",
+                        .fvalue = 4,
+                        .key = "rope.scaling.original_context_length",
                         .value = 16 };
     ck_ok(read_recipe(&r, &h, &err), err);
     ck_assert(h.rope_scaling == ROPE_YARN && h.rope_factor == 4 && h.rope_orig_ctx == 16);
@@ -181,7 +186,7 @@ START_TEST(refused)
         { { .arch = "llama", .no_arch = true }, ERROR_FORMAT, "general.architecture" },
         { { .arch = "llama", .skip_key = "block_count" }, ERROR_FORMAT, "llama.block_count: missing" },
         { { .arch = "llama", .skip_key = "attention.head_count" }, ERROR_FORMAT, "llama.attention.head_count" },
-        { { .arch = "llama", .key = "block_count", .value = 0 }, ERROR_FORMAT, "block_count is 0" }, /* case S07 */
+        { { .arch = "llama", .key = "block_count", .value = 0 }, ERROR_FORMAT, "block_count is 0" },     /* case S07 */
         { { .arch = "llama", .key = "block_count", .value = 513 }, ERROR_FORMAT, "block_count is 513" }, /* case S13 */
         { { .arch = "llama", .key = "block_count", .value = 4000000000u }, ERROR_FORMAT, "block_count is 4000000000" },
         { { .arch = "llama", .key = "block_count", .value = 1 }, ERROR_FORMAT, "blk.1." }, /* case M15 */
@@ -190,7 +195,8 @@ START_TEST(refused)
         { { .arch = "llama", .key = "attention.head_count_kv", .value = 0 }, ERROR_FORMAT, "head_count_kv is 0" },
         { { .arch = "llama", .key = "attention.head_count", .value = 5 }, ERROR_FORMAT, "no multiple" },
         { { .arch = "llama", .key = "attention.head_count", .value = 3, .no_key_length = true, .no_kv_count = true },
-          ERROR_FORMAT, "no multiple" },
+          ERROR_FORMAT,
+          "no multiple" },
         { { .arch = "llama", .key = "attention.key_length", .value = 0 }, ERROR_FORMAT, "key_length is 0" },
         { { .arch = "llama", .key = "attention.value_length", .value = 2 }, ERROR_UNSUPPORTED, "value_length" },
         { { .arch = "llama", .key = "rope.dimension_count", .value = 3 }, ERROR_FORMAT, "even" },
@@ -207,7 +213,9 @@ START_TEST(refused)
         { { .arch = "llama", .fkey = "attention.layer_norm_rms_epsilon", .fvalue = NAN }, ERROR_FORMAT, "epsilon" },
         { { .arch = "llama", .fkey = "rope.freq_base", .fvalue = -1 }, ERROR_FORMAT, "freq_base" },
         { { .arch = "llama", .fkey = "rope.freq_base", .fvalue = INFINITY }, ERROR_FORMAT, "freq_base" },
-        { { .arch = "llama", .skip_tensor = "blk.1.attn_k.weight" }, ERROR_FORMAT, "missing tensor blk.1.attn_k.weight" },
+        { { .arch = "llama", .skip_tensor = "blk.1.attn_k.weight" },
+          ERROR_FORMAT,
+          "missing tensor blk.1.attn_k.weight" },
         { { .arch = "llama", .skip_tensor = "token_embd.weight" }, ERROR_FORMAT, "missing tensor token_embd.weight" },
         { { .arch = "llama", .skip_tensor = "output_norm.weight" }, ERROR_FORMAT, "output_norm.weight" },
         { { .arch = "qwen3", .skip_tensor = "blk.0.attn_q_norm.weight" }, ERROR_FORMAT, "attn_q_norm" },

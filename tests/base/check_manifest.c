@@ -19,7 +19,8 @@ static int read_text(struct manifest *m, const char *text, size_t n, struct erro
 START_TEST(entries)
 {
     static const char text[] = "# a comment\n" A "  plain name\n\n" B " *binary\r\n" A "x  bad\n" A " x bad\nshort\n"
-                               "\\" A "  new\\nline\\\\\\r\n" "\\" A "  bad\\x\n" A "  no newline";
+                               "\\" A "  new\\nline\\\\\\r\n"
+                               "\\" A "  bad\\x\n" A "  no newline";
     static const char *const names[] = { "plain name", "binary", "new\nline\\\r", "no newline" };
     static const size_t lines[] = { 2, 4, 8, 10 };
     struct manifest m;
@@ -57,7 +58,8 @@ END_TEST
 /* What manifest_line writes, manifest_read reads; and the bytes are those of sha256sum. */
 START_TEST(lines)
 {
-    static const char *const names[] = { "a", "with space", "back\\slash", "new\nline", "cr\r", "\xff\xfe", "*star", " lead" };
+    static const char *const names[] = { "a",    "with space", "back\\slash", "new\nline",
+                                         "cr\r", "\xff\xfe",   "*star",       " lead" };
     uint8_t sum[32];
     struct buffer b = { 0 };
     struct manifest m;

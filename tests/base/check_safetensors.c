@@ -36,9 +36,19 @@ END_TEST
 START_TEST(hostile_folders)
 {
     static const char *const ours[] = {
-        "dir_ok/", "dir_ok_sharded/", "dir_missing_shard/", "dir_tensor_not_in_shard/", "dir_tensor_two_shards/",
-        "dir_path_traversal/", "dir_path_absolute/", "dir_path_subdir/", "dir_extra_in_shard/", "dir_index_no_map/",
-        "dir_index_not_json/", "dir_only_bin/", "dir_lfs_weights/",
+        "dir_ok/",
+        "dir_ok_sharded/",
+        "dir_missing_shard/",
+        "dir_tensor_not_in_shard/",
+        "dir_tensor_two_shards/",
+        "dir_path_traversal/",
+        "dir_path_absolute/",
+        "dir_path_subdir/",
+        "dir_extra_in_shard/",
+        "dir_index_no_map/",
+        "dir_index_not_json/",
+        "dir_only_bin/",
+        "dir_lfs_weights/",
     };
     struct hostile_row rows[128];
     int n = hostile_rows("hf_dir", rows, 128), seen = 0;
@@ -110,25 +120,33 @@ START_TEST(headers)
         { "{\"__metadata__\":{\"crc\":\"12\"}}", 0, 0, "" }, /* case P06 */
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4, 0, "" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[0,9],\"data_offsets\":[0,0]}}", 0, 0, "" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[18446744073709551615,0,3],\"data_offsets\":[0,0]}}", 0, ERROR_FORMAT, "shape[0]" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[18446744073709551615,0,3],\"data_offsets\":[0,0]}}", 0, ERROR_FORMAT,
+          "shape[0]" },
         { "{\"a\":{\"dtype\":\"F4\",\"shape\":[2],\"data_offsets\":[0,1]}}", 1, 0, "" },
         { "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", 1, ERROR_FORMAT, "end on a byte" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"more\":1}}", 4, 0, "" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1000,1000],\"data_offsets\":[0,4]}}", 4, ERROR_FORMAT,
           "tensor a: its shape needs 4000000 bytes" }, /* case P02 */
         { "{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"w\":{\"dtype\":\"F32\",\"shape\":[1],"
-          "\"data_offsets\":[4,8]}}", 8, ERROR_FORMAT, "w" }, /* case P01 */
+          "\"data_offsets\":[4,8]}}",
+          8, ERROR_FORMAT, "w" }, /* case P01 */
         { "{\"k\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"v\":{\"dtype\":\"F32\",\"shape\":[1],"
-          "\"data_offsets\":[0,4]}}", 4, ERROR_FORMAT, "overlap" }, /* case P03 */
+          "\"data_offsets\":[0,4]}}",
+          4, ERROR_FORMAT, "overlap" }, /* case P03 */
         { "{\"k\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"v\":{\"dtype\":\"F32\",\"shape\":[1],"
-          "\"data_offsets\":[12,16]}}", 16, ERROR_FORMAT, "hole of 8 bytes" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3, ERROR_FORMAT, "1 missing" }, /* case P08 */
+          "\"data_offsets\":[12,16]}}",
+          16, ERROR_FORMAT, "hole of 8 bytes" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3, ERROR_FORMAT,
+          "1 missing" }, /* case P08 */
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 5, ERROR_FORMAT, "1 trailing bytes" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,4]}}", 8, ERROR_FORMAT, "beyond end" }, /* case P07 */
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,4]}}", 8, ERROR_FORMAT,
+          "beyond end" }, /* case P07 */
         { "{\"a\":{\"dtype\":\"C128\",\"shape\":[1],\"data_offsets\":[0,16]}}", 16, ERROR_UNSUPPORTED, "dtype 'C128'" },
         { "{\"a\":{\"dtype\":\"f32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, ERROR_UNSUPPORTED, "dtype" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4, ERROR_UNSUPPORTED, "shape" },
-        { "{\"a\":{\"dtype\":\"F64\",\"shape\":[9223372036854775807],\"data_offsets\":[0,4]}}", 4, ERROR_FORMAT, "overflow" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4, ERROR_UNSUPPORTED,
+          "shape" },
+        { "{\"a\":{\"dtype\":\"F64\",\"shape\":[9223372036854775807],\"data_offsets\":[0,4]}}", 4, ERROR_FORMAT,
+          "overflow" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4.0]}}", 4, ERROR_FORMAT, "data_offsets[1]" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":\"1\",\"data_offsets\":[0,4]}}", 4, ERROR_FORMAT, "shape" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[null],\"data_offsets\":[0,4]}}", 4, ERROR_FORMAT, "shape[0]" },
@@ -143,8 +161,8 @@ START_TEST(headers)
         struct st_model m;
         struct error err = { 0 };
         int rc = parse(rows[i].json, rows[i].data, &m, &err);
-        ck_assert_msg(rc == rows[i].code && (!rc || strstr(err.text, rows[i].part)), "row %u: expected %d /%s/, got %d: %s",
-                      i, rows[i].code, rows[i].part, rc, err.text);
+        ck_assert_msg(rc == rows[i].code && (!rc || strstr(err.text, rows[i].part)),
+                      "row %u: expected %d /%s/, got %d: %s", i, rows[i].code, rows[i].part, rc, err.text);
         st_close(&m);
     }
 }
@@ -157,7 +175,9 @@ START_TEST(order)
     struct error err = { 0 };
     ck_ok(parse("{\"c\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[4,7]},"
                 "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
-                "\"b\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[4,4]}}", 7, &m, &err), err);
+                "\"b\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[4,4]}}",
+                7, &m, &err),
+          err);
     ck_assert_str_eq(m.tensors[0].name, "a");
     ck_assert_str_eq(m.tensors[1].name, "b");
     ck_assert_str_eq(m.tensors[2].name, "c");
@@ -172,8 +192,9 @@ START_TEST(many_tensors)
     struct st_model m = { 0 };
     struct error err = { 0 };
     for (int i = 0; i < N; i++)
-        ck_ok(buffer_printf(&b, &err, "%s\"t%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]}", i ? "," : "{",
-                            i * 7919 % N, i, i + 1), err);
+        ck_ok(buffer_printf(&b, &err, "%s\"t%d\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[%d,%d]}",
+                            i ? "," : "{", i * 7919 % N, i, i + 1),
+              err);
     ck_ok(buffer_printf(&b, &err, "}"), err);
     ck_ok(st_parse_header(&m, b.data, b.len, N, 100, "x", &err), err);
     ck_assert_uint_eq(m.n_tensors, N);

@@ -47,12 +47,9 @@ static int write_file(const char *path, struct error *err)
         uint64_t ne[4];
         size_t bytes;
     } tensors[] = {
-        { "vector", BLOCK_F32, 1, { 5 }, 20 },
-        { "matrix", BLOCK_F16, 2, { 4, 3 }, 24 },
-        { "cube", BLOCK_I8, 3, { 2, 3, 5 }, 30 },
-        { "tq1", BLOCK_TQ1_0, 2, { 512, 3 }, 324 },
-        { "tq2", BLOCK_TQ2_0, 2, { 256, 2 }, 132 },
-        { "q8", BLOCK_Q8_0, 2, { 32, 1 }, 34 },
+        { "vector", BLOCK_F32, 1, { 5 }, 20 },      { "matrix", BLOCK_F16, 2, { 4, 3 }, 24 },
+        { "cube", BLOCK_I8, 3, { 2, 3, 5 }, 30 },   { "tq1", BLOCK_TQ1_0, 2, { 512, 3 }, 324 },
+        { "tq2", BLOCK_TQ2_0, 2, { 256, 2 }, 132 }, { "q8", BLOCK_Q8_0, 2, { 32, 1 }, 34 },
     };
     struct gguf_writer *w;
     int rc = gguf_writer_new(&w, 64, err);
@@ -78,21 +75,41 @@ static void dump_number(enum gguf_type t, const uint8_t *p)
     uint64_t bits;
     double d;
     switch (t) {
-    case GGUF_U8: case GGUF_BOOL: printf(" %d", p[0]); break;
-    case GGUF_I8: printf(" %d", (int8_t)p[0]); break;
-    case GGUF_U16: printf(" %d", bytes_get_u16(p)); break;
-    case GGUF_I16: printf(" %d", (int16_t)bytes_get_u16(p)); break;
-    case GGUF_U32: printf(" %" PRIu32, bytes_get_u32(p)); break;
-    case GGUF_I32: printf(" %" PRIi32, (int32_t)bytes_get_u32(p)); break;
-    case GGUF_U64: printf(" %" PRIu64, bytes_get_u64(p)); break;
-    case GGUF_I64: printf(" %" PRIi64, (int64_t)bytes_get_u64(p)); break;
-    case GGUF_F32: printf(" %.9g", (double)bytes_get_f32(p)); break;
+    case GGUF_U8:
+    case GGUF_BOOL:
+        printf(" %d", p[0]);
+        break;
+    case GGUF_I8:
+        printf(" %d", (int8_t)p[0]);
+        break;
+    case GGUF_U16:
+        printf(" %d", bytes_get_u16(p));
+        break;
+    case GGUF_I16:
+        printf(" %d", (int16_t)bytes_get_u16(p));
+        break;
+    case GGUF_U32:
+        printf(" %" PRIu32, bytes_get_u32(p));
+        break;
+    case GGUF_I32:
+        printf(" %" PRIi32, (int32_t)bytes_get_u32(p));
+        break;
+    case GGUF_U64:
+        printf(" %" PRIu64, bytes_get_u64(p));
+        break;
+    case GGUF_I64:
+        printf(" %" PRIi64, (int64_t)bytes_get_u64(p));
+        break;
+    case GGUF_F32:
+        printf(" %.9g", (double)bytes_get_f32(p));
+        break;
     case GGUF_F64:
         bits = bytes_get_u64(p);
         memcpy(&d, &bits, sizeof d);
         printf(" %.17g", d);
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
