@@ -16,88 +16,66 @@ static const uint8_t *tensor_data(const struct model *m, const struct gguf_tenso
     return m->data ? m->data + (t->offset - m->g.data_offset) : m->g.file.map + t->offset;
 }
 
-static int unsupported_type(const struct model *m, const struct gguf_tensor *t, struct error *err)
-{
-    return error_set(err, ERROR_UNSUPPORTED,
-                     "%s: tensor %s: type %s cannot be run; F32, F16, BF16, Q8_0, Q4_0 and the ternary types can",
-                     m->g.file.path, t->name, t->info->name);
-}
-
+/* hparams_read has checked that the tensors of the family are there and have the right shapes. */
 static const struct gguf_tensor *role_tensor(const struct model *m, enum role role, int layer)
 {
     char name[64];
     return gguf_tensor(&m->g, role_name(role, layer, name));
 }
 
-static int need_tensor(const struct model *m, enum role role, int layer, uint64_t n_in, uint64_t n_out,
-                       const struct gguf_tensor **out, struct error *err)
+static int check_type(const struct model *m, const struct gguf_tensor *t, struct error *err)
 {
-    char name[64];
-    const struct gguf_tensor *t = *out = role_tensor(m, role, layer);
-    if (!t)
-        return error_set(err, ERROR_FORMAT, "%s: tensor %s is missing", m->g.file.path, role_name(role, layer, name));
-    if (t->ne[0] != n_in || t->n_rows != n_out)
-        return error_set(err, ERROR_FORMAT, "%s: tensor %s: expected %llu x %llu, found %llu x %llu", m->g.file.path,
-                         t->name, (unsigned long long)n_in, (unsigned long long)n_out, (unsigned long long)t->ne[0],
-                         (unsigned long long)t->n_rows);
-    if (!t->info->decodes)
-        return unsupported_type(m, t, err);
-    return 0;
+    if (t->info->decodes)
+        return 0;
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "%s: tensor %s: type %s cannot be run; F32, F16, BF16, Q8_0, Q4_0 and the ternary types can",
+                     m->g.file.path, t->name, t->info->name);
 }
 
-static int weight_init(const struct model *m, struct weight *w, enum role role, int layer, uint64_t n_in,
-                       uint64_t n_out, struct error *err)
+static int weight_init(const struct model *m, struct weight *w, enum role role, int layer, struct error *err)
 {
-    const struct gguf_tensor *t;
-    int rc = need_tensor(m, role, layer, n_in, n_out, &t, err);
-    if (rc)
-        return rc;
+    const struct gguf_tensor *t = role_tensor(m, role, layer);
     *w = (struct weight){ .name = t->name,
                           .data = tensor_data(m, t),
                           .type = t->type,
                           .ternary = t->info->ternary,
-                          .n_in = n_in,
-                          .n_out = n_out,
+                          .n_in = t->ne[0],
+                          .n_out = t->n_rows,
                           .row_bytes = t->row_bytes };
-    return 0;
+    return check_type(m, t, err);
 }
 
-/* A vector of n values, as FP32, finite. */
-static int vector_init(struct model *m, float **out, enum role role, int layer, uint64_t n, struct error *err)
+/* A vector as FP32, finite. */
+static int vector_init(struct model *m, float **out, enum role role, int layer, struct error *err)
 {
-    const struct gguf_tensor *t;
-    int rc = need_tensor(m, role, layer, n, 1, &t, err);
+    const struct gguf_tensor *t = role_tensor(m, role, layer);
+    size_t n = t->n_elements;
+    int rc = check_type(m, t, err);
     if (rc)
         return rc;
     *out = arena_alloc(&m->arena, n, sizeof **out, err);
     if (!*out)
         return ERROR_NOMEM;
     m->opt.kernels->dequantize(t->type, tensor_data(m, t), *out, n);
-    for (uint64_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!isfinite((*out)[i]))
-            return error_set(err, ERROR_FORMAT, "%s: tensor %s: value %llu is not finite", m->g.file.path, t->name,
-                             (unsigned long long)i);
+            return error_set(err, ERROR_FORMAT, "%s: tensor %s: value %zu is not finite", m->g.file.path, t->name, i);
     return 0;
 }
 
 static int layer_init(struct model *m, int i, struct error *err)
 {
-    const struct hparams *h = &m->h;
     struct layer *l = &m->layers[i];
-    uint64_t n_q = (uint64_t)h->n_head * h->head_dim, n_kv = (uint64_t)h->n_head_kv * h->head_dim;
     int rc;
-    if ((rc = vector_init(m, &l->attn_norm, ROLE_ATTN_NORM, i, h->n_embd, err)) ||
-        (rc = weight_init(m, &l->q, ROLE_ATTN_Q, i, h->n_embd, n_q, err)) ||
-        (rc = weight_init(m, &l->k, ROLE_ATTN_K, i, h->n_embd, n_kv, err)) ||
-        (rc = weight_init(m, &l->v, ROLE_ATTN_V, i, h->n_embd, n_kv, err)) ||
-        (rc = weight_init(m, &l->o, ROLE_ATTN_OUTPUT, i, n_q, h->n_embd, err)) ||
-        (rc = vector_init(m, &l->ffn_norm, ROLE_FFN_NORM, i, h->n_embd, err)) ||
-        (rc = weight_init(m, &l->gate, ROLE_FFN_GATE, i, h->n_embd, h->n_ff, err)) ||
-        (rc = weight_init(m, &l->up, ROLE_FFN_UP, i, h->n_embd, h->n_ff, err)) ||
-        (rc = weight_init(m, &l->down, ROLE_FFN_DOWN, i, h->n_ff, h->n_embd, err)))
+    if ((rc = vector_init(m, &l->attn_norm, ROLE_ATTN_NORM, i, err)) ||
+        (rc = weight_init(m, &l->q, ROLE_ATTN_Q, i, err)) || (rc = weight_init(m, &l->k, ROLE_ATTN_K, i, err)) ||
+        (rc = weight_init(m, &l->v, ROLE_ATTN_V, i, err)) || (rc = weight_init(m, &l->o, ROLE_ATTN_OUTPUT, i, err)) ||
+        (rc = vector_init(m, &l->ffn_norm, ROLE_FFN_NORM, i, err)) ||
+        (rc = weight_init(m, &l->gate, ROLE_FFN_GATE, i, err)) || (rc = weight_init(m, &l->up, ROLE_FFN_UP, i, err)) ||
+        (rc = weight_init(m, &l->down, ROLE_FFN_DOWN, i, err)))
         return rc;
-    if (h->arch == ARCH_QWEN3 && ((rc = vector_init(m, &l->q_norm, ROLE_ATTN_Q_NORM, i, h->head_dim, err)) ||
-                                  (rc = vector_init(m, &l->k_norm, ROLE_ATTN_K_NORM, i, h->head_dim, err))))
+    if (m->h.arch == ARCH_QWEN3 && ((rc = vector_init(m, &l->q_norm, ROLE_ATTN_Q_NORM, i, err)) ||
+                                    (rc = vector_init(m, &l->k_norm, ROLE_ATTN_K_NORM, i, err))))
         return rc;
     return 0;
 }
@@ -107,7 +85,7 @@ static int rope_init(struct model *m, struct error *err)
     size_t n_pairs = m->h.n_rot / 2;
     float *factors = NULL;
     if (role_tensor(m, ROLE_ROPE_FREQS, -1)) {
-        int rc = vector_init(m, &factors, ROLE_ROPE_FREQS, -1, n_pairs, err);
+        int rc = vector_init(m, &factors, ROLE_ROPE_FREQS, -1, err);
         if (rc)
             return rc;
         for (size_t i = 0; i < n_pairs; i++)
@@ -122,24 +100,13 @@ static int rope_init(struct model *m, struct error *err)
     return 0;
 }
 
-/* Anything in the file that this forward pass would leave out changes what the model computes. */
-static int refuse_unknown(const struct model *m, struct error *err)
+static int refuse_rotated(const struct model *m, struct error *err)
 {
     for (size_t i = 0; i < m->g.n_kv; i++)
         if (text_starts(m->g.kv[i].key, "prism.hadamard."))
             return error_set(err, ERROR_UNSUPPORTED,
                              "%s: key %s: the weights are stored in a rotated basis, which tern-run cannot undo",
                              m->g.file.path, m->g.kv[i].key);
-    for (size_t i = 0; i < m->g.n_tensors; i++) {
-        const struct gguf_tensor *t = &m->g.tensors[i];
-        int layer;
-        enum role role = role_of(t->name, &layer);
-        bool norms = role == ROLE_ATTN_Q_NORM || role == ROLE_ATTN_K_NORM;
-        if (role == ROLE_OTHER || layer >= (int)m->h.n_layer || (norms && m->h.arch != ARCH_QWEN3))
-            return error_set(err, ERROR_UNSUPPORTED,
-                             "%s: tensor %s has no place in the %s architecture as tern-run computes it",
-                             m->g.file.path, t->name, m->h.arch_name);
-    }
     return 0;
 }
 
@@ -172,24 +139,21 @@ static int lock_weights(const struct model *m, struct error *err)
 static int model_init(struct model *m, const char *path, struct error *err)
 {
     int rc;
-    if ((rc = gguf_open(&m->g, path, m->opt.no_mmap ? 0 : FILE_MAP, err)) || (rc = hparams_read(&m->h, &m->g, err)) ||
-        (rc = refuse_unknown(m, err)))
+    if ((rc = gguf_open(&m->g, path, m->opt.no_mmap ? 0 : FILE_MAP, err)) || (rc = refuse_rotated(m, err)) ||
+        (rc = hparams_read(&m->h, &m->g, err)))
         return rc;
     if ((m->opt.no_mmap && (rc = read_weights(m, err))) || (m->opt.mlock && (rc = lock_weights(m, err))))
         return rc;
     m->layers = arena_alloc(&m->arena, m->h.n_layer, sizeof *m->layers, err);
     if (!m->layers)
         return ERROR_NOMEM;
-    if ((rc = weight_init(m, &m->embd, ROLE_TOKEN_EMBD, -1, m->h.n_embd, m->h.n_vocab, err)) ||
-        (rc = vector_init(m, &m->output_norm, ROLE_OUTPUT_NORM, -1, m->h.n_embd, err)) || (rc = rope_init(m, err)))
+    if ((rc = weight_init(m, &m->embd, ROLE_TOKEN_EMBD, -1, err)) ||
+        (rc = weight_init(m, &m->head, m->h.tied ? ROLE_TOKEN_EMBD : ROLE_OUTPUT, -1, err)) ||
+        (rc = vector_init(m, &m->output_norm, ROLE_OUTPUT_NORM, -1, err)) || (rc = rope_init(m, err)))
         return rc;
-    m->head = m->embd;
-    if (!m->h.tied && (rc = weight_init(m, &m->head, ROLE_OUTPUT, -1, m->h.n_embd, m->h.n_vocab, err)))
-        return rc;
-    for (uint32_t i = 0; i < m->h.n_layer; i++)
-        if ((rc = layer_init(m, (int)i, err)))
-            return rc;
-    return 0;
+    for (uint32_t i = 0; i < m->h.n_layer && !rc; i++)
+        rc = layer_init(m, (int)i, err);
+    return rc;
 }
 
 int model_open(struct model **out, const char *path, const struct model_options *opt, struct error *err)
