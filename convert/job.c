@@ -69,7 +69,11 @@ static int plan_header(struct job *j, struct error *err)
 int job_open(struct job *j, const struct convert_options *opt, struct error *err)
 {
     *j = (struct job){ .opt = opt };
-    int rc = config_open(&j->config, opt->dir, &j->notes, err);
+    int rc = 0;
+    if (!file_is_dir(opt->dir))
+        rc = error_set(err, ERROR_IO, "%s: no such folder (expected one with config.json and model.safetensors)", opt->dir);
+    if (!rc)
+        rc = config_open(&j->config, opt->dir, &j->notes, err);
     if (!rc)
         rc = metadata_parse(&j->metadata, &opt->metadata, j->config.family->gguf, err);
     if (!rc)

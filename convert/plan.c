@@ -152,8 +152,8 @@ static void sum_up(struct plan *p)
     p->file_type = block_info(types[most])->file_type;
 }
 
-static int build(struct plan *p, const struct plan_map *map, const struct config *c, const struct convert_options *o,
-                 struct error *err)
+static int build(struct plan *p, const struct plan_map *map, const struct config *c, const struct st_model *m,
+                 const struct convert_options *o, struct error *err)
 {
     p->tensors = mem_zalloc(map->n_slots + 1, sizeof *p->tensors, "tensor plan", err);
     if (!p->tensors)
@@ -170,9 +170,8 @@ static int build(struct plan *p, const struct plan_map *map, const struct config
         struct plan_tensor *t = &p->tensors[p->n_tensors++];
         *t = (struct plan_tensor){ .role = s->role, .src = s->tensor };
         role_name(s->role, s->layer, t->name);
-        int rc = fill_tensor(t, c, o, err);
-        if (rc)
-            return rc;
+        if (fill_tensor(t, c, o, err))
+            return plan_blame(m, s->tensor, err);
     }
     sum_up(p);
     return 0;
@@ -185,7 +184,7 @@ int plan_make(struct plan *p, const struct config *c, const struct st_model *m, 
     *p = (struct plan){ 0 };
     int rc = plan_map_make(&map, c, m, &o->allow_extra, notes, err);
     if (!rc)
-        rc = build(p, &map, c, o, err);
+        rc = build(p, &map, c, m, o, err);
     if (!rc) {
         p->tied = map.tied;
         p->dropped = map.dropped;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util/file.h"
 #include "base/util/mem.h"
 #include "base/util/text.h"
 #include "convert/names.h"
@@ -19,6 +20,11 @@ struct mapper {
     size_t n_regex;
     size_t *hits;   /* tensors each pattern left out */
 };
+
+int plan_blame(const struct st_model *m, const struct st_tensor *t, struct error *err)
+{
+    return error_prefix(err, "%s", file_basename(m->shards[t->shard].file.path));
+}
 
 static int compile(struct mapper *mp, struct error *err)
 {
@@ -76,14 +82,18 @@ static struct plan_slot *find_slot(struct plan_map *map, enum role role, int lay
 
 static int place(struct mapper *mp, const struct st_tensor *t, const struct names_match *found, struct error *err)
 {
-    if (found->layer >= (int)mp->config->n_layer)
-        return error_set(err, ERROR_MISMATCH, "%s: layer %d, but config.json's num_hidden_layers is %u", t->name,
-                         found->layer, mp->config->n_layer);
+    if (found->layer >= (int)mp->config->n_layer) {
+        error_set(err, ERROR_MISMATCH, "%s: layer %d, but config.json's num_hidden_layers is %u", t->name, found->layer,
+                  mp->config->n_layer);
+        return plan_blame(mp->model, t, err);
+    }
     struct plan_slot *s = find_slot(mp->map, found->role, found->layer);
     if (!s)
         return error_set(err, ERROR_INTERNAL, "%s: no place in the plan", t->name);
-    if (s->tensor)
-        return error_set(err, ERROR_MISMATCH, "%s and %s are two names for one tensor", s->tensor->name, t->name);
+    if (s->tensor) {
+        error_set(err, ERROR_MISMATCH, "%s and %s are two names for one tensor", s->tensor->name, t->name);
+        return plan_blame(mp->model, t, err);
+    }
     s->tensor = t;
     return 0;
 }
@@ -98,8 +108,9 @@ static int refuse_unknown(const struct mapper *mp, const struct st_tensor *t, si
     if (n_unknown == mp->model->n_tensors)
         return error_set(err, ERROR_UNSUPPORTED, "none of the %zu tensors has a name known for %s, the first is %s",
                          n_unknown, mp->config->architecture, quoted);
-    return error_set(err, ERROR_UNSUPPORTED, "%s: no use for this tensor is known in %s%s%s%s%s; --allow-extra leaves it out",
-                     quoted, mp->config->architecture, more, known ? "; nearest known name: " : "", known ? known : "", "");
+    error_set(err, ERROR_UNSUPPORTED, "%s: no use for this tensor is known in %s%s%s%s; --allow-extra leaves it out", quoted,
+              mp->config->architecture, more, known ? "; nearest known name: " : "", known ? known : "");
+    return plan_blame(mp->model, t, err);
 }
 
 static int map_tensors(struct mapper *mp, struct error *err)
@@ -122,9 +133,10 @@ static int map_tensors(struct mapper *mp, struct error *err)
             *d = (struct plan_dropped){ t->name, "matches --allow-extra" };
             mp->map->n_dropped++;
         } else if (found.use == NAMES_QUANTISED) {
-            return error_set(err, ERROR_UNSUPPORTED,
-                             "%s: the checkpoint is already quantised (%s), which is not supported (expected float weights)",
-                             t->name, found.why);
+            error_set(err, ERROR_UNSUPPORTED,
+                      "%s: the checkpoint is already quantised (%s), which is not supported (expected float weights)",
+                      t->name, found.why);
+            return plan_blame(m, t, err);
         } else if (!n_unknown++) {
             unknown = t;
         }

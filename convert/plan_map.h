@@ -24,4 +24,7 @@ int plan_map_make(struct plan_map *map, const struct config *c, const struct st_
                   struct notes *notes, struct error *err);
 void plan_map_free(struct plan_map *map);
 
+/* Put the name of the tensor's file before an error's text; returns the code. */
+int plan_blame(const struct st_model *m, const struct st_tensor *t, struct error *err);
+
 #endif
