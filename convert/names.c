@@ -186,7 +186,9 @@ const char *names_nearest(const struct family *f, const char *prefix, const char
             role = stems[i].role;
         }
     }
-    if (best > 8 || best * 3 > strlen(name))
+    if (role == ROLE_OTHER)
         return NULL;
-    return names_make(role, layer, prefix, buf);
+    names_make(role, layer, prefix, buf);
+    bool near = best <= 8 && (best * 3 <= strlen(name) || text_ends(buf, name)); /* a third mistyped, or cut at the front */
+    return near ? buf : NULL;
 }

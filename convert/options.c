@@ -9,7 +9,7 @@ static const struct cli_option options[] = {
     { .name = "output", .letter = 'o', .kind = CLI_STRING, .offset = AT(out), .arg = "MODEL.gguf", .group = "Output",
       .help = "file to write (needed unless --dry-run)" },
     { .name = "dtype", .kind = CLI_CHOICE, .offset = AT(dtype), .arg = "TYPE", .choices = "auto|f16|bf16|f32",
-      .help = "auto, f16, bf16 or f32 for matrices; norms are always F32 (default: auto, as stored)" },
+      .help = "type of matrices; norms are always F32 (default: auto, as stored)" },
     { .name = "clamp", .kind = CLI_FLAG, .offset = AT(clamp),
       .help = "write the largest finite value where one overflows the type (default: refuse)" },
     { .name = "vocab-only", .kind = CLI_FLAG, .offset = AT(vocab_only),

@@ -142,7 +142,7 @@ START_TEST(missing_and_unknown_tensors)
     setup(&b);
     b.t[8] = b.t[--b.n];
     b.t[7] = b.t[--b.n];
-    refuse(&b, ERROR_MISSING, "2 of 11 needed tensors are missing, the first is model.layers.0.mlp.up_proj.weight");
+    refuse(&b, ERROR_MISSING, "2 of 11 needed tensors are missing, the first is model.layers.0.mlp.gate_proj.weight");
     setup(&b);
     b.t[8].name = "model.layers.0.mlp.up_prj.weight";
     refuse(&b, ERROR_UNSUPPORTED, "nearest known name: model.layers.0.mlp.up_proj.weight");
