@@ -17,3 +17,8 @@ libconvert_a_SOURCES = \
 	convert/plan.c convert/plan.h convert/plan_map.c convert/plan_map.h \
 	convert/report.c convert/report.h
 include convert/vocab.mk
+
+bin_PROGRAMS += convert/tern-convert
+convert_tern_convert_SOURCES = convert/main.c
+convert_tern_convert_LDADD = libconvert.a $(BASE_LIBS) $(PCRE2_LIBS)
+dist_man1_MANS += convert/tern-convert.1
