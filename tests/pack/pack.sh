@@ -17,8 +17,8 @@ for type in Q2_0 PQ2_0 PTQ1_0; do
     [ "$(field "$tmp/$type.json" ternary_tensors)" = "$(field "$tmp/$type.json" exact_tensors)" ] || fail "$type: not all exact"
     [ "$(grep -c '"method":"exact".*"relative_error":0,' "$tmp/$type.json")" = 28 ] || fail "$type: expected 28 exact tensors"
     (cd "$tmp" && sha256sum --quiet --strict -c $type.gguf.sha256) || fail "$type: checksum file"
-    "$verify" -q "$tmp/$type.gguf" || fail "$type: tern-verify finds fault"
-    "$verify" -q "$tmp/$type.gguf" --against "$tmp/t.gguf" --fail-above 0 || fail "$type: differs from its source"
+    "$verify" -q "$tmp/$type.gguf" >/dev/null || fail "$type: tern-verify finds fault"
+    "$verify" -q "$tmp/$type.gguf" --against "$tmp/t.gguf" --fail-above 0 >/dev/null || fail "$type: differs from its source"
 done
 # blocks of 256: only tensors whose neighbouring groups share a scale; the others are fitted, or refused
 "$pack" -q --json "$tmp/t.gguf" -o "$tmp/TQ2_0.gguf" --type TQ2_0 >"$tmp/TQ2_0.json" || fail "pack TQ2_0"
