@@ -81,6 +81,11 @@ while IFS=$'\t' read -r file kind what expected words note library; do
         timeout 60 "$run" perplexity "$bad/$name" -f "$bad/bad.tsv" >out 2>err; s=$?; sane "tern-run $name" $s
         [ $s != 0 ] || fail "$name: tern-run measured a file that is no model"
         ;;
+    safetensors:*) # as the weights of an otherwise good folder; none of these files is a whole model
+        rm -rf folders; mkdir -p "folders/$name" && cp "$bad"/dir_ok/*.json "folders/$name" && cp "$bad/$name" "folders/$name/model.safetensors"
+        timeout 60 "$convert" "folders/$name" -o result.gguf >out 2>err; s=$?
+        case $expected in error) check_refused tern-convert "$name" "$words" $s ;; *) check_refused tern-convert "$name" - $s ;; esac
+        ;;
     hf_dir:error | hf_dir:error\|warn)
         timeout 60 "$convert" "$bad/$name" -o result.gguf >out 2>err; check_refused tern-convert "$name" "$words" $?
         ;;
