@@ -77,8 +77,10 @@ double compare_weighted(const struct compare_sums *s)
 
 double compare_cosine(const struct compare_sums *s)
 {
+    if (s->dd == 0)
+        return 1;
     if (s->ww == 0 || s->vv == 0)
-        return s->ww == s->vv ? 1 : 0;
+        return 0;
     return s->wv / (sqrt(s->ww) * sqrt(s->vv));
 }
 

@@ -5,7 +5,7 @@
  *
  *   relative error   |W - V| / |W|       Frobenius norms; 0 when both are zero, infinite when only W is
  *   weighted error   the same, column j weighted by h_j = in_sum2_j / count, the mean square of input j
- *   cosine           <W, V> / (|W| |V|)  1 when both are zero, 0 when one is
+ *   cosine           <W, V> / (|W| |V|)  1 when W = V, 0 when one of them is zero
  *   maximum          max |w - v|
  *   zeros            share of v == 0
  */

@@ -113,7 +113,7 @@ shot() {
     kill "-$signal" "$pid" 2>/dev/null
     wait "$pid" 2>/dev/null; status=$?
     unharmed "$kind, SIG$signal"
-    if [ "$(head -c 14 old.gguf)" = "the old output" ]; then
+    if printf 'the old output' | cmp -s - old.gguf; then
         [ "$status" != 0 ] || fail "$kind, SIG$signal: exit 0 without a result"
         [ "$signal" = KILL ] || [ "$status" = 130 ] || fail "$kind, SIG$signal: exit $status, expected 130: $(head -n 2 err)"
         [ "$signal" = KILL ] || [ ! -e old.gguf.partial ] || fail "$kind, SIG$signal: left a partial file"
@@ -143,13 +143,13 @@ echo "$hit of 72 signals came before the end"
 
 # ---- names: spaces, Unicode, a newline, a leading dash; under LC_ALL=C ----
 for dir in "with space" "модель ü" $'new\nline'; do
-    mkdir "$dir" && cp -r hf "$dir/check point" && cp text.txt "$dir/text ü.txt"
-    "$convert" "$dir/check point" -o "$dir/m ü.gguf" -q || fail "convert in '$dir'"
+    mkdir "$dir" && cp -r hf "$dir/hf" && cp text.txt "$dir/text ü.txt"
+    "$convert" "$dir/hf" -o "$dir/m ü.gguf" -q || fail "convert in '$dir'"
     cmp -s "$dir/m ü.gguf" m.gguf || fail "convert in '$dir': other bytes"
     "$calib" "$dir/m ü.gguf" -f "$dir/text ü.txt" -o "$dir/s.gguf" --ctx 64 -q || fail "calib in '$dir'"
     "$pack" "$dir/m ü.gguf" --stats "$dir/s.gguf" --type PQ2_0 -o "$dir/t ü.gguf" -q || fail "pack in '$dir'"
     (cd "$dir" && sha256sum -c --quiet "t ü.gguf.sha256" && "$verify" -c "t ü.gguf.sha256" -q) || fail "checksum file in '$dir'"
-    "$verify" "$dir/t ü.gguf" "$dir/check point" --quiet >out 2>&1 || fail "verify in '$dir': $(cat out)"
+    "$verify" "$dir/t ü.gguf" "$dir/hf" --quiet >out 2>&1 || fail "verify in '$dir': $(cat out)"
     [ ! -s out ] || fail "verify --quiet speaks in '$dir': $(cat out)"
     "$verify" "$dir/t ü.gguf" >out; [ "$(wc -l <out)" = 1 ] || fail "verify in '$dir': more than one line"
 done

@@ -4,3 +4,4 @@ tests_interop_format_tool_SOURCES = tests/interop/format_tool.c
 tests_interop_format_tool_LDADD = $(BASE_LIBS)
 dist_check_SCRIPTS += tests/interop/format.sh
 TESTS += tests/interop/format.sh
+dist_check_SCRIPTS += tests/interop/verify_against.sh

@@ -20,5 +20,5 @@ tests_verify_check_structure_SOURCES = tests/verify/check_structure.c
 tests_verify_check_structure_LDADD = $(VERIFY_TEST_LIBS)
 tests_verify_check_structure_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
-dist_check_SCRIPTS += tests/verify/manifest.sh
+dist_check_SCRIPTS += tests/verify/manifest.sh tests/verify/against.sh
 TESTS += tests/verify/manifest.sh
