@@ -4,12 +4,23 @@
 #include <string.h>
 
 #include "kernels/ref/scalar.h"
+#include "kernels/x86/avx2.h"
 
-static const struct kernels *const table[] = { &scalar_kernels };
+#ifdef TERNPACK_AVX2
+static bool has_avx2(void)
+{
+    __builtin_cpu_init(); /* the feature bits it reports include the operating system's consent */
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
+#endif
 
 const struct kernels *kernels_at(unsigned i)
 {
-    return i < sizeof table / sizeof *table ? table[i] : NULL;
+#ifdef TERNPACK_AVX2
+    if (i == 1 && has_avx2())
+        return &avx2_kernels;
+#endif
+    return i == 0 ? &scalar_kernels : NULL;
 }
 
 int kernels_select(const struct kernels **out, const char *name, struct error *err)
@@ -34,8 +45,9 @@ int kernels_select(const struct kernels **out, const char *name, struct error *e
 
 size_t kernels_scratch(size_t n_cols)
 {
-    /* codes (int8) and up to one scale (u16) per 64 weights, for a tile of 4 rows */
-    return 4 * (n_cols + n_cols / 64 * sizeof(uint16_t)) + 256;
+    /* avx2, many tokens: 32 rows of codes and one more (33 n), scales of 33 rows and sums of 4 tokens (37 * 4 bytes a 64-block);
+     * few tokens: 4 rows, 4 scales, 8 sums. Both lie below 36 n. */
+    return 36 * n_cols + 256;
 }
 
 void kernels_rope(float *x, const float *cos_t, const float *sin_t, size_t n_rot, bool neox)

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ternary products with 256-bit integers, bit for bit those of ref/scalar.c.
+ *
+ * With u = code + 1 in 0..3 (an unsigned byte) and q in -127..127, vpmaddubsw gives u0*q0 + u1*q1, at most 3*127*2 = 762 in
+ * size: it never saturates. A 64-block adds 16 of them per 16-bit lane in the tile kernel: 12,192 < 32,767, so 16-bit sums
+ * are exact; vpmaddwd with ones widens them. The plain sum is recovered as sum(code*q) = sum(u*q) - sum(q), all integers.
+ * The FP32 part, (d*a)*isum added in block order, is done lane by lane with separate multiply and add, as the scalar code
+ * does it; each (row, token) pair has its own lane.
+ *
+ * Two shapes. Few tokens: rows are unpacked in natural order, four at a time, and each lane sum is folded (bound by reading
+ * the packed bytes once). Many tokens: 32 rows are unpacked and interleaved so that one 32-byte vector holds four consecutive
+ * codes of eight rows; four bytes of q broadcast against it need no folding, and four tokens share each load.
+ */
+#include "kernels/x86/avx2.h"
+
+#ifdef TERNPACK_AVX2
+#include <immintrin.h>
+#include <string.h>
+
+#include "base/util/bytes.h"
+#include "kernels/codec_layout.h"
+
+enum { TOKENS = 4, FEW_TOKENS = 8, ROWS = 8 };
+
+/* 16 bytes of four 2-bit fields each to 64 codes, lowest field first. */
+AVX2_TARGET static inline void unpack_sequential(const uint8_t *p, uint8_t *codes)
+{
+    const __m128i three = _mm_set1_epi8(3);
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i s0 = _mm_and_si128(v, three), s1 = _mm_and_si128(_mm_srli_epi16(v, 2), three);
+    __m128i s2 = _mm_and_si128(_mm_srli_epi16(v, 4), three), s3 = _mm_and_si128(_mm_srli_epi16(v, 6), three);
+    __m128i lo01 = _mm_unpacklo_epi8(s0, s1), hi01 = _mm_unpackhi_epi8(s0, s1);
+    __m128i lo23 = _mm_unpacklo_epi8(s2, s3), hi23 = _mm_unpackhi_epi8(s2, s3);
+    __m128i *out = (__m128i *)(void *)codes;
+    _mm_storeu_si128(out, _mm_unpacklo_epi16(lo01, lo23));
+    _mm_storeu_si128(out + 1, _mm_unpackhi_epi16(lo01, lo23));
+    _mm_storeu_si128(out + 2, _mm_unpacklo_epi16(hi01, hi23));
+    _mm_storeu_si128(out + 3, _mm_unpackhi_epi16(hi01, hi23));
+}
+
+/* One half of a TQ2_0 block: 32 bytes, field n of byte m is weight 32n + m. */
+AVX2_TARGET static inline void unpack_strided(const uint8_t *p, uint8_t *codes)
+{
+    const __m256i three = _mm256_set1_epi8(3);
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p), *out = (__m256i *)(void *)codes;
+    _mm256_storeu_si256(out, _mm256_and_si256(v, three));
+    _mm256_storeu_si256(out + 1, _mm256_and_si256(_mm256_srli_epi16(v, 2), three));
+    _mm256_storeu_si256(out + 2, _mm256_and_si256(_mm256_srli_epi16(v, 4), three));
+    _mm256_storeu_si256(out + 3, _mm256_and_si256(_mm256_srli_epi16(v, 6), three));
+}
+
+/* Base 3: digit n of byte b is (3 * (b * 3^n mod 256)) >> 8; 16 bytes in 16-bit lanes. */
+AVX2_TARGET static inline void unpack_digits16(const uint8_t *p, uint8_t *codes, size_t width)
+{
+    const __m256i byte = _mm256_set1_epi16(255), three = _mm256_set1_epi16(3);
+    __m256i v = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+    for (unsigned n = 0; n < 5; n++) {
+        __m256i digit = _mm256_srli_epi16(_mm256_mullo_epi16(v, three), 8);
+        __m128i packed = _mm_packus_epi16(_mm256_castsi256_si128(digit), _mm256_extracti128_si256(digit, 1));
+        _mm_storeu_si128((__m128i *)(void *)(codes + n * width), packed);
+        v = _mm256_and_si256(_mm256_mullo_epi16(v, three), byte);
+    }
+}
+
+static inline void unpack_stage(const struct codec_stage *s, const uint8_t *block, uint8_t *codes)
+{
+    for (unsigned n = 0; n < s->digits; n++)
+        for (unsigned m = 0; m < s->width; m++)
+            codes[s->first + s->width * n + m] = (uint8_t)codec_digit(block[s->offset + m], n);
+}
+
+AVX2_TARGET static inline void unpack_block(const struct codec_layout *l, const uint8_t *p, uint8_t *codes)
+{
+    switch (l->type) {
+    case BLOCK_Q2_0:
+        unpack_sequential(p + 2, codes);
+        break;
+    case BLOCK_PQ2_0:
+        unpack_sequential(p + 2, codes);
+        unpack_sequential(p + 18, codes + 64);
+        break;
+    case BLOCK_TQ2_0:
+        unpack_strided(p, codes);
+        unpack_strided(p + 32, codes + 128);
+        break;
+    default:
+        for (unsigned i = 0; i < l->n_stages; i++) {
+            const struct codec_stage *s = &l->stages[i];
+            unsigned m = 0;
+            for (; s->digits == 5 && m + 16 <= s->width; m += 16)
+                unpack_digits16(p + s->offset + m, codes + s->first + m, s->width);
+            if (m < s->width)
+                unpack_stage(s, p, codes);
+        }
+    }
+}
+
+AVX2_TARGET void avx2_unpack(uint32_t type, const void *src, uint8_t *codes, float *scales, size_t n)
+{
+    const struct codec_layout *l = codec_layout(type);
+    const uint8_t *p = src;
+    for (size_t i = 0; i < n; i += l->weights, p += l->bytes) {
+        unpack_block(l, p, codes + i);
+        float d = bytes_f32_from_f16(bytes_get_u16(p + l->scale_offset));
+        for (unsigned k = 0; k < l->weights / KERNELS_ACT_BLOCK; k++)
+            scales[i / KERNELS_ACT_BLOCK + k] = d;
+    }
+}
+
+AVX2_TARGET void avx2_quantize_act(const float *x, int8_t *q, float *a, size_t n)
+{
+    const __m256 no_sign = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+    const __m256 top = _mm256_set1_ps(127.0f), bottom = _mm256_set1_ps(-127.0f);
+    for (size_t b = 0; b < n / KERNELS_ACT_BLOCK; b++, x += KERNELS_ACT_BLOCK, q += KERNELS_ACT_BLOCK) {
+        __m256 max = _mm256_setzero_ps();
+        for (size_t i = 0; i < KERNELS_ACT_BLOCK; i += 8)
+            max = _mm256_max_ps(max, _mm256_and_ps(_mm256_loadu_ps(x + i), no_sign));
+        __m128 m = _mm_max_ps(_mm256_castps256_ps128(max), _mm256_extractf128_ps(max, 1));
+        m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+        m = _mm_max_ss(m, _mm_shuffle_ps(m, m, 1));
+        a[b] = _mm_cvtss_f32(m) / 127.0f;
+        if (!(a[b] > 0)) {
+            memset(q, 0, KERNELS_ACT_BLOCK);
+            continue;
+        }
+        const __m256 scale = _mm256_set1_ps(a[b]);
+        for (size_t i = 0; i < KERNELS_ACT_BLOCK; i += 8) {
+            __m256 v = _mm256_div_ps(_mm256_loadu_ps(x + i), scale);
+            v = _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+            __m256i w = _mm256_cvtps_epi32(_mm256_min_ps(top, _mm256_max_ps(bottom, v)));
+            __m128i h = _mm_packs_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
+            _mm_storel_epi64((__m128i *)(void *)(q + i), _mm_packs_epi16(h, h));
+        }
+    }
+}
+
+AVX2_TARGET static inline int32_t fold(__m256i v)
+{
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1)));
+}
+
+/* Sums of q over each 64-block of one token. */
+AVX2_TARGET static void block_sums(const int8_t *q, size_t n_blocks, int32_t *sums)
+{
+    const __m256i one8 = _mm256_set1_epi8(1), one16 = _mm256_set1_epi16(1);
+    for (size_t b = 0; b < n_blocks; b++) {
+        const __m256i *v = (const __m256i *)(const void *)(q + b * KERNELS_ACT_BLOCK);
+        __m256i s = _mm256_add_epi16(_mm256_maddubs_epi16(one8, _mm256_loadu_si256(v)),
+                                     _mm256_maddubs_epi16(one8, _mm256_loadu_si256(v + 1)));
+        sums[b] = fold(_mm256_madd_epi16(s, one16));
+    }
+}
+
+/* One 64-block of one row against one token, in 8 lanes still to be folded. */
+AVX2_TARGET static inline __m256i row_block(const uint8_t *codes, __m256i q0, __m256i q1)
+{
+    const __m256i *u = (const __m256i *)(const void *)codes;
+    __m256i s = _mm256_add_epi16(_mm256_maddubs_epi16(_mm256_loadu_si256(u), q0),
+                                 _mm256_maddubs_epi16(_mm256_loadu_si256(u + 1), q1));
+    return _mm256_madd_epi16(s, _mm256_set1_epi16(1));
+}
+
+/* Four rows in natural order (codes [4][n_cols], scales [4][n_blocks]) against one token. */
+AVX2_TARGET static void four_rows(const uint8_t *codes, const float *scales, size_t n_cols, const int8_t *q, const float *a,
+                                  const int32_t *sums, float out[4])
+{
+    size_t n_blocks = n_cols / KERNELS_ACT_BLOCK;
+    __m128 sum = _mm_setzero_ps();
+    for (size_t b = 0; b < n_blocks; b++) {
+        size_t i = b * KERNELS_ACT_BLOCK;
+        __m256i q0 = _mm256_loadu_si256((const __m256i *)(const void *)(q + i));
+        __m256i q1 = _mm256_loadu_si256((const __m256i *)(const void *)(q + i + 32));
+        __m256i r01 = _mm256_hadd_epi32(row_block(codes + i, q0, q1), row_block(codes + n_cols + i, q0, q1));
+        __m256i r23 = _mm256_hadd_epi32(row_block(codes + 2 * n_cols + i, q0, q1), row_block(codes + 3 * n_cols + i, q0, q1));
+        __m256i r = _mm256_hadd_epi32(r01, r23);
+        __m128i isum = _mm_add_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1));
+        isum = _mm_sub_epi32(isum, _mm_set1_epi32(sums[b]));
+        __m128 d = _mm_set_ps(scales[3 * n_blocks + b], scales[2 * n_blocks + b], scales[n_blocks + b], scales[b]);
+        d = _mm_mul_ps(d, _mm_set1_ps(a[b]));
+        sum = _mm_add_ps(sum, _mm_mul_ps(d, _mm_cvtepi32_ps(isum)));
+    }
+    _mm_storeu_ps(out, sum);
+}
+
+AVX2_TARGET static void few_tokens(uint32_t type, const uint8_t *w, size_t row_bytes, size_t n_rows, size_t n_cols,
+                                   const int8_t *q, const float *a, size_t n_tokens, float *y, size_t y_stride,
+                                   unsigned char *scratch)
+{
+    size_t n_blocks = n_cols / KERNELS_ACT_BLOCK;
+    uint8_t *codes = scratch;
+    float *scales = (float *)(void *)(codes + 4 * n_cols);
+    int32_t *sums = (int32_t *)(void *)(scales + 4 * n_blocks); /* [n_tokens][n_blocks], n_tokens < FEW_TOKENS */
+    for (size_t t = 0; t < n_tokens; t++)
+        block_sums(q + t * n_cols, n_blocks, sums + t * n_blocks);
+    for (size_t r = 0; r < n_rows; r += 4) {
+        size_t m = n_rows - r < 4 ? n_rows - r : 4;
+        for (size_t k = 0; k < 4; k++) /* a short last group repeats its last row */
+            avx2_unpack(type, w + (r + (k < m ? k : m - 1)) * row_bytes, codes + k * n_cols, scales + k * n_blocks, n_cols);
+        for (size_t t = 0; t < n_tokens; t++) {
+            float out[4];
+            four_rows(codes, scales, n_cols, q + t * n_cols, a + t * n_blocks, sums + t * n_blocks, out);
+            memcpy(y + t * y_stride + r, out, m * sizeof *out);
+        }
+    }
+}
+
+/* Interleaved tile of eight rows (codes [n_cols/4][8][4], scales [n_blocks][8]) against up to four tokens. */
+AVX2_TARGET static void eight_rows(const uint8_t *codes, const float *scales, size_t n_cols, const int8_t *q, const float *a,
+                                   const int32_t *sums, float out[TOKENS][ROWS])
+{
+    const __m256i one16 = _mm256_set1_epi16(1);
+    size_t n_blocks = n_cols / KERNELS_ACT_BLOCK;
+    __m256 sum[TOKENS] = { _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps() };
+    for (size_t b = 0; b < n_blocks; b++) {
+        __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0;
+        for (size_t i = b * KERNELS_ACT_BLOCK; i < (b + 1) * KERNELS_ACT_BLOCK; i += 4) {
+            __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(codes + i * ROWS));
+            int32_t g[TOKENS];
+            for (size_t t = 0; t < TOKENS; t++)
+                memcpy(&g[t], q + t * n_cols + i, 4);
+            s0 = _mm256_add_epi16(s0, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[0])));
+            s1 = _mm256_add_epi16(s1, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[1])));
+            s2 = _mm256_add_epi16(s2, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[2])));
+            s3 = _mm256_add_epi16(s3, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[3])));
+        }
+        const __m256i s[TOKENS] = { s0, s1, s2, s3 };
+        const __m256 d = _mm256_loadu_ps(scales + b * ROWS);
+        for (size_t t = 0; t < TOKENS; t++) {
+            __m256i isum = _mm256_sub_epi32(_mm256_madd_epi16(s[t], one16), _mm256_set1_epi32(sums[t * n_blocks + b]));
+            __m256 da = _mm256_mul_ps(d, _mm256_set1_ps(a[t * n_blocks + b]));
+            sum[t] = _mm256_add_ps(sum[t], _mm256_mul_ps(da, _mm256_cvtepi32_ps(isum)));
+        }
+    }
+    for (size_t t = 0; t < TOKENS; t++)
+        _mm256_storeu_ps(out[t], sum[t]);
+}
+
+/* Unpack m <= 8 rows and interleave them; missing rows repeat the last one. */
+AVX2_TARGET static void interleave(uint32_t type, const uint8_t *w, size_t row_bytes, size_t m, size_t n_cols, uint8_t *codes,
+                                   float *scales, uint8_t *row, float *row_scales)
+{
+    size_t n_blocks = n_cols / KERNELS_ACT_BLOCK;
+    for (size_t r = 0; r < ROWS; r++) {
+        if (r < m)
+            avx2_unpack(type, w + r * row_bytes, row, row_scales, n_cols);
+        for (size_t i = 0; i < n_cols; i += 4)
+            memcpy(codes + i * ROWS + 4 * r, row + i, 4);
+        for (size_t b = 0; b < n_blocks; b++)
+            scales[b * ROWS + r] = row_scales[b];
+    }
+}
+
+AVX2_TARGET static void many_tokens(uint32_t type, const uint8_t *w, size_t row_bytes, size_t n_rows, size_t n_cols,
+                                    const int8_t *q, const float *a, size_t n_tokens, float *y, size_t y_stride,
+                                    unsigned char *scratch)
+{
+    size_t n_blocks = n_cols / KERNELS_ACT_BLOCK;
+    uint8_t *codes = scratch, *row = codes + AVX2_ROWS * n_cols;
+    float *scales = (float *)(void *)(row + n_cols), *row_scales = scales + AVX2_ROWS * n_blocks;
+    int32_t *sums = (int32_t *)(void *)(row_scales + n_blocks);
+    for (size_t r = 0; r < n_rows; r += AVX2_ROWS) {
+        size_t m = n_rows - r < AVX2_ROWS ? n_rows - r : AVX2_ROWS, groups = (m + ROWS - 1) / ROWS;
+        for (size_t g = 0; g < groups; g++)
+            interleave(type, w + (r + g * ROWS) * row_bytes, row_bytes, m - g * ROWS < ROWS ? m - g * ROWS : ROWS, n_cols,
+                       codes + g * ROWS * n_cols, scales + g * ROWS * n_blocks, row, row_scales);
+        for (size_t t = 0; t < n_tokens; t += TOKENS) {
+            /* the last group of tokens steps back so that it is full: those lanes are computed twice, to the same bits */
+            size_t t0 = n_tokens - t < TOKENS ? n_tokens - TOKENS : t;
+            for (size_t k = 0; k < TOKENS; k++)
+                block_sums(q + (t0 + k) * n_cols, n_blocks, sums + k * n_blocks);
+            for (size_t g = 0; g < groups; g++) {
+                float out[TOKENS][ROWS];
+                size_t rows = m - g * ROWS < ROWS ? m - g * ROWS : ROWS;
+                eight_rows(codes + g * ROWS * n_cols, scales + g * ROWS * n_blocks, n_cols, q + t0 * n_cols, a + t0 * n_blocks,
+                           sums, out);
+                for (size_t k = 0; k < TOKENS; k++)
+                    memcpy(y + (t0 + k) * y_stride + r + g * ROWS, out[k], rows * sizeof(float));
+            }
+        }
+    }
+}
+
+void avx2_ternary_matmul(uint32_t type, const void *w, size_t row_bytes, size_t n_rows, size_t n_cols, const int8_t *q,
+                         const float *a, size_t n_tokens, float *y, size_t y_stride, void *scratch)
+{
+    if (n_tokens < FEW_TOKENS)
+        few_tokens(type, w, row_bytes, n_rows, n_cols, q, a, n_tokens, y, y_stride, scratch);
+    else
+        many_tokens(type, w, row_bytes, n_rows, n_cols, q, a, n_tokens, y, y_stride, scratch);
+}
+#endif
