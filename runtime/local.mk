@@ -7,3 +7,4 @@ libruntime_a_SOURCES = runtime/model.h runtime/tokenizer.h runtime/commands.h ru
 	runtime/sample.h runtime/sample.c runtime/text_input.h runtime/text_input.c \
 	runtime/options.c runtime/env.c runtime/cmd_perplexity.c runtime/cmd_kl.c runtime/cmd_logits.c \
 	runtime/cmd_bench.c
+include runtime/tokenizer.mk
