@@ -42,3 +42,6 @@ TESTS += tests/convert/check_plan
 tests_convert_check_plan_SOURCES = tests/convert/check_plan.c tests/convert/folder.c tests/convert/folder.h
 tests_convert_check_plan_LDADD = $(TEST_LIBS) $(CONVERT_LIBS) $(CHECK_LIBS)
 tests_convert_check_plan_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+
+dist_check_SCRIPTS += tests/convert/cli.sh tests/convert/hostile.sh
+TESTS += tests/convert/cli.sh tests/convert/hostile.sh
