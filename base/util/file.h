@@ -74,6 +74,8 @@ int writer_read_back(struct writer *w, void *buf, size_t n, uint64_t off, struct
 int writer_commit(struct writer *w, struct error *err); /* closes on success and on failure (then aborts) */
 void writer_abort(struct writer *w);                    /* accepts WRITER_INIT and a committed writer */
 
+/* Give the finished file `from` the name `to` (same file system; links, force and syncing as a writer's commit). */
+int file_move(const char *from, const char *to, bool force, struct error *err);
 /* Write a whole small file in that way. */
 int file_write_all(const char *path, const void *bytes, size_t n, bool force, struct error *err);
 

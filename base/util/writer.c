@@ -160,21 +160,20 @@ int writer_read_back(struct writer *w, void *buf, size_t n, uint64_t off, struct
 }
 
 /* Without force, a file that appeared under the final name meanwhile is kept. */
-static int move_into_place(struct writer *w, struct error *err)
+static int move_into_place(const char *from, const char *to, bool force, struct error *err)
 {
-    if (w->force) {
-        if (rename(w->partial, w->path) == 0)
+    if (force) {
+        if (rename(from, to) == 0)
             return 0;
     } else {
-        if (renameat2(AT_FDCWD, w->partial, AT_FDCWD, w->path, RENAME_NOREPLACE) == 0)
+        if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
             return 0;
         if (errno == EEXIST)
-            return error_set(err, ERROR_EXISTS, "%s: was made by someone else meanwhile (--force replaces it)",
-                             SHOWN(w->path));
-        if ((errno == EINVAL || errno == ENOSYS) && !file_exists(w->path) && rename(w->partial, w->path) == 0)
+            return error_set(err, ERROR_EXISTS, "%s: was made by someone else meanwhile (--force replaces it)", SHOWN(to));
+        if ((errno == EINVAL || errno == ENOSYS) && !file_exists(to) && rename(from, to) == 0)
             return 0; /* a file system that cannot refuse to replace */
     }
-    return error_errno(err, ERROR_IO, errno, "%s: cannot rename to %s", SHOWN(w->partial), SHOWN(w->path));
+    return error_errno(err, ERROR_IO, errno, "%s: cannot rename to %s", SHOWN(from), SHOWN(to));
 }
 
 /* The new name is on disk only once its folder is. Some file systems cannot sync a folder and say EINVAL. */
@@ -211,7 +210,7 @@ int writer_commit(struct writer *w, struct error *err)
     if (!code && fsync(w->fd) != 0)
         code = error_errno(err, ERROR_IO, errno, "%s: cannot sync", SHOWN(w->path));
     if (!code)
-        code = move_into_place(w, err);
+        code = move_into_place(w->partial, w->path, w->force, err);
     if (code) {
         writer_abort(w);
         return code;
@@ -226,6 +225,21 @@ void writer_abort(struct writer *w)
     if (w->fd >= 0)
         (void)unlink(w->partial);
     release(w);
+}
+
+int file_move(const char *from, const char *to, bool force, struct error *err)
+{
+    char *target;
+    int code = file_check_output(to, 0, force, err);
+    if (!code)
+        code = file_resolve_output(to, &target, err);
+    if (code)
+        return code;
+    code = move_into_place(from, target, force, err);
+    if (!code)
+        code = sync_folder(target, err);
+    mem_free(target);
+    return code;
 }
 
 int file_write_all(const char *path, const void *bytes, size_t n, bool force, struct error *err)
