@@ -9,6 +9,8 @@
 
 #define PREFIX "prism.hadamard."
 
+enum { MAX_WIDTHS = 1024 }; /* a model has a handful */
+
 static void need_text(const struct gguf *g, const char *key, const char *a, const char *b, struct report *r)
 {
     struct gguf_str s;
@@ -71,6 +73,11 @@ static const struct gguf_kv *check_signs(const struct gguf *g, struct report *r)
         gguf_need_array(g, PREFIX "sign_values", GGUF_I32, &values, &err)) {
         report_error(r, &err);
         return widths;
+    }
+    if (widths->count > MAX_WIDTHS) {
+        report_add(r, REPORT_ERROR, ERROR_FORMAT, PREFIX "sign_widths", "expected at most %d widths, found %" PRIu64,
+                   MAX_WIDTHS, widths->count);
+        return NULL;
     }
     for (uint64_t i = 0; i < widths->count; i++)
         sum += bytes_get_u32(widths->value + 4 * i); /* at most 2^30 elements below 2^32: no overflow */

@@ -120,20 +120,20 @@ static int check_slack(const struct gguf *g, bool recorded, bool cut, struct rep
 /* Which readers open the file, from the types in it and the rotation (cases F08, F09, U16). */
 static void note_readers(const struct gguf *g, bool rotated, struct report *r)
 {
-    const struct block_info *most = NULL, *strict = NULL;
+    const struct block_info *most = NULL, *strict = NULL, *b;
     uint64_t best = 0;
     bool prism = false;
 
-    for (size_t i = 0; i < g->n_tensors; i++) {
+    for (unsigned k = 0; (b = block_at(k)); k++) {
         uint64_t sum = 0;
-        const struct block_info *b = g->tensors[i].info;
-        prism |= b->id == BLOCK_PQ2_0 || b->id == BLOCK_PTQ1_0;
-        if (b->id == BLOCK_PQ2_0 || b->id == BLOCK_PTQ1_0 || !strict)
-            strict = b;
-        if (most == b)
+        bool fork = b->id == BLOCK_PQ2_0 || b->id == BLOCK_PTQ1_0;
+        for (size_t i = 0; i < g->n_tensors; i++)
+            sum += g->tensors[i].info == b ? g->tensors[i].n_elements : 0;
+        if (!sum)
             continue;
-        for (size_t j = i; j < g->n_tensors; j++)
-            sum += g->tensors[j].info == b ? g->tensors[j].n_elements : 0;
+        prism |= fork;
+        if (fork || !strict)
+            strict = b;
         if (sum > best) {
             best = sum;
             most = b;

@@ -141,6 +141,15 @@ done
 echo "$hit of 72 signals came before the end"
 [ "$hit" -gt 5 ] || fail "only $hit signals hit a running program: the test looks at nothing"
 
+# A checker is interrupted too: a sparse file takes seconds to hash.
+truncate -s 8G big && printf '%064d  big\n' 0 >big.sha256
+"$verify" -c big.sha256 >out 2>err &
+pid=$!
+sleep 0.3
+kill -INT $pid; wait $pid; status=$?
+[ $status = 130 ] && [ ! -s out ] || fail "tern-verify, SIGINT: exit $status: $(cat out err | head -n 2)"
+rm -f big
+
 # ---- names: spaces, Unicode, a newline, a leading dash; under LC_ALL=C ----
 for dir in "with space" "модель ü" $'new\nline'; do
     mkdir "$dir" && cp -r hf "$dir/hf" && cp text.txt "$dir/text ü.txt"
