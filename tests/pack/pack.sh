@@ -116,4 +116,17 @@ done
 [ ! -e "$tmp/no.gguf" ] || fail "hostile input left an output"
 expect 2 'help' "$pack" "$tmp/g.gguf"
 expect 2 'Q9_9' "$pack" "$tmp/g.gguf" -o "$tmp/no.gguf" --type Q9_9
+
+# --- memory does not grow with the model: 270 MB packed in 100 MB of address space beyond what the program itself takes
+if [ -f "${TERNPACK_CHECKPOINTS:-}/smollm2-135m/config.json" ]; then
+    "$convert" -q "$TERNPACK_CHECKPOINTS/smollm2-135m" -o "$tmp/smol.gguf" || fail "convert smollm2-135m"
+    base=$(bash -c 'for v in 20000 30000 40000 60000 80000 120000; do
+        (ulimit -v $v; exec "$0" --version) >/dev/null 2>&1 && echo $v && break; done' "$pack")
+    # (a build with sanitizers starts in no such space)
+    [ -z "$base" ] || (ulimit -v $((base + 102400)); exec "$pack" -q -j2 "$tmp/smol.gguf" -o "$tmp/smol.q2_0.gguf") ||
+        fail "smollm2-135m within $((base + 102400)) KiB"
+    expect 1 'blk\.29\.attn_v\.weight: row of 576 weights = 2 blocks of 256 \(TQ1_0\) and 64 left over' \
+        "$pack" "$tmp/smol.gguf" -o "$tmp/no.gguf" --type TQ1_0
+    expect 1 '180 tensors with rows' "$pack" "$tmp/smol.gguf" -o "$tmp/no.gguf" --type TQ1_0 --dry-run
+fi
 finish
