@@ -131,8 +131,11 @@ static void fit_groups(const struct encode_piece *piece, uint64_t first, unsigne
             sums->uniform_groups++;
         }
     }
-    if (keep == THRESHOLD_FREE && t->src->type != BLOCK_F32) {
-        s->batch(bits, t->src->type == BLOCK_BF16, w, t->importance ? h : NULL, g, n_groups, codes, scale);
+    if (keep == THRESHOLD_FREE) {
+        enum threshold_source kind = t->src->type == BLOCK_F16    ? THRESHOLD_F16
+                                     : t->src->type == BLOCK_BF16 ? THRESHOLD_BF16
+                                                                  : THRESHOLD_F32;
+        s->batch(bits, kind, w, t->importance ? h : NULL, g, n_groups, codes, scale);
         return;
     }
     for (unsigned i = 0; i < n_groups; i++)

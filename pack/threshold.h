@@ -31,12 +31,13 @@ enum { THRESHOLD_FREE = -1 };
 int threshold_group(const float *w, const float *h, unsigned g, int keep, int8_t *codes, double *scale);
 
 /* Up to THRESHOLD_LANES groups side by side in memory, in the same way and with the same results, bit by bit, but
- * faster: bits [n_groups * g] are 16-bit floats (little-endian, F16 or, with bf16, BF16), finite; w are the same
- * values. g is 64, 128 or 256. h: one pointer per group to g importances, not all zero; or NULL. No fixed k. codes
- * [n_groups * g], scale [n_groups]. */
+ * faster: source [n_groups * g] is what the file holds, finite, little-endian; w are the same values. g is 64, 128 or
+ * 256. h: one pointer per group to g importances, not all zero; or NULL. No fixed k. codes [n_groups * g], scale
+ * [n_groups]. */
 enum { THRESHOLD_LANES = 16 };
-typedef void threshold_batch_fn(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g,
-                                unsigned n_groups, int8_t *codes, double *scale);
+enum threshold_source { THRESHOLD_F16, THRESHOLD_BF16, THRESHOLD_F32 };
+typedef void threshold_batch_fn(const void *source, enum threshold_source kind, const float *w, const float *const *h,
+                                unsigned g, unsigned n_groups, int8_t *codes, double *scale);
 threshold_batch_fn threshold_batch;
 /* The instance for a set of kernels by name: "avx2" has one of its own where it was built, others get threshold_batch.
  */

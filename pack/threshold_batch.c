@@ -41,7 +41,7 @@ enum { LANES = THRESHOLD_LANES };
                             exchange_##name(key[i], key[i + k]);                                                       \
     }
 SORT(int16_t, plain)
-SORT(int32_t, indexed)
+SORT(int32_t, wide)
 
 /* The best prefix so far, one column per group; as best_scale() in threshold.c. */
 struct walk {
@@ -68,18 +68,19 @@ INLINE void walk_step(struct walk *k, const float *mag, const float *h)
     }
 }
 
-/* 15-bit magnitudes to values. F16: the fields moved into place give the value times 2^-112, exactly, subnormals
- * included. */
-INLINE void magnitudes(const int32_t *m, bool bf16, float *mag)
+/* Magnitudes to values. F16: the fields moved into place give the value times 2^-112, exactly, subnormals included. */
+INLINE void magnitudes(const int32_t *m, enum threshold_source kind, float *mag)
 {
+    int shift = kind == THRESHOLD_BF16 ? 16 : kind == THRESHOLD_F16 ? 13 : 0;
+    float factor = kind == THRESHOLD_F16 ? 0x1p112f : 1;
     for (int l = 0; l < LANES; l++)
-        mag[l] =
-            bf16 ? bytes_f32_from_bits((uint32_t)m[l] << 16) : bytes_f32_from_bits((uint32_t)m[l] << 13) * 0x1p112f;
+        mag[l] = bytes_f32_from_bits((uint32_t)m[l] << shift) * factor;
 }
 
-INLINE void walk_plain(struct walk *k, const uint8_t *bits, bool bf16, unsigned g, unsigned n_groups)
+static const float ones[LANES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+INLINE void walk_plain(struct walk *k, const uint8_t *bits, enum threshold_source kind, unsigned g, unsigned n_groups)
 {
-    static const float ones[LANES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
     int16_t key[THRESHOLD_MAX_GROUP][LANES];
     if (n_groups < LANES)
         memset(key, 0, sizeof key);
@@ -92,13 +93,29 @@ INLINE void walk_plain(struct walk *k, const uint8_t *bits, bool bf16, unsigned 
         float mag[LANES];
         for (int l = 0; l < LANES; l++)
             m[l] = key[i][l];
-        magnitudes(m, bf16, mag);
+        magnitudes(m, kind, mag);
         walk_step(k, mag, ones);
     }
 }
 
-INLINE void walk_weighted(struct walk *k, const uint8_t *bits, bool bf16, const float *const *h, unsigned g,
-                          unsigned n_groups)
+INLINE void walk_f32(struct walk *k, const float *w, unsigned g, unsigned n_groups)
+{
+    int32_t key[THRESHOLD_MAX_GROUP][LANES];
+    if (n_groups < LANES)
+        memset(key, 0, sizeof key);
+    for (unsigned l = 0; l < n_groups; l++)
+        for (unsigned i = 0; i < g; i++)
+            key[i][l] = (int32_t)(bytes_f32_bits(w[(size_t)l * g + i]) & 0x7fffffff);
+    sort_wide(key, g);
+    for (unsigned i = 0; i < g; i++) {
+        float mag[LANES];
+        magnitudes(key[i], THRESHOLD_F32, mag);
+        walk_step(k, mag, ones);
+    }
+}
+
+INLINE void walk_weighted(struct walk *k, const uint8_t *bits, enum threshold_source kind, const float *const *h,
+                          unsigned g, unsigned n_groups)
 {
     int32_t key[THRESHOLD_MAX_GROUP][LANES];
     if (n_groups < LANES)
@@ -108,7 +125,7 @@ INLINE void walk_weighted(struct walk *k, const uint8_t *bits, bool bf16, const 
             int32_t m = bytes_get_u16(bits + 2 * ((size_t)l * g + i)) & 0x7fff;
             key[i][l] = m << 8 | (int32_t)(255 - i);
         }
-    sort_indexed(key, g);
+    sort_wide(key, g);
     for (unsigned i = 0; i < g; i++) {
         int32_t m[LANES];
         float mag[LANES], hi[LANES] = { 0 };
@@ -116,7 +133,7 @@ INLINE void walk_weighted(struct walk *k, const uint8_t *bits, bool bf16, const 
             m[l] = key[i][l] >> 8;
         for (unsigned l = 0; l < n_groups; l++)
             hi[l] = h[l][255 - (key[i][l] & 255)];
-        magnitudes(m, bf16, mag);
+        magnitudes(m, kind, mag);
         walk_step(k, mag, hi);
     }
 }
@@ -131,33 +148,40 @@ INLINE void encode_group(const float *w, unsigned g, double s, int8_t *codes)
         codes[i] = (int8_t)((w[i] > t) - (w[i] < -t));
 }
 
-INLINE void batch(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g, unsigned n_groups,
-                  int8_t *codes, double *scale)
+INLINE void batch(const void *source, enum threshold_source kind, const float *w, const float *const *h, unsigned g,
+                  unsigned n_groups, int8_t *codes, double *scale)
 {
     struct walk k;
+    if (kind == THRESHOLD_F32 && h) {
+        for (unsigned l = 0; l < n_groups; l++)
+            threshold_group(w + (size_t)l * g, h[l], g, THRESHOLD_FREE, codes + (size_t)l * g, &scale[l]);
+        return;
+    }
     walk_init(&k);
-    if (h)
-        walk_weighted(&k, bits, bf16, h, g, n_groups);
+    if (kind == THRESHOLD_F32)
+        walk_f32(&k, w, g, n_groups);
+    else if (h)
+        walk_weighted(&k, source, kind, h, g, n_groups);
     else
-        walk_plain(&k, bits, bf16, g, n_groups);
+        walk_plain(&k, source, kind, g, n_groups);
     for (unsigned l = 0; l < n_groups; l++) {
         scale[l] = k.best_sum[l] / k.best_weight[l];
         encode_group(w + (size_t)l * g, g, scale[l], codes + (size_t)l * g);
     }
 }
 
-void threshold_batch(const void *bits, bool bf16, const float *w, const float *const *h, unsigned g, unsigned n_groups,
-                     int8_t *codes, double *scale)
+void threshold_batch(const void *source, enum threshold_source kind, const float *w, const float *const *h, unsigned g,
+                     unsigned n_groups, int8_t *codes, double *scale)
 {
-    batch(bits, bf16, w, h, g, n_groups, codes, scale);
+    batch(source, kind, w, h, g, n_groups, codes, scale);
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2"))) static void batch_avx2(const void *bits, bool bf16, const float *w,
+__attribute__((target("avx2"))) static void batch_avx2(const void *source, enum threshold_source kind, const float *w,
                                                        const float *const *h, unsigned g, unsigned n_groups,
                                                        int8_t *codes, double *scale)
 {
-    batch(bits, bf16, w, h, g, n_groups, codes, scale);
+    batch(source, kind, w, h, g, n_groups, codes, scale);
 }
 #endif
 

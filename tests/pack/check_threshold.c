@@ -242,28 +242,36 @@ START_TEST(extremes)
 }
 END_TEST
 
-/* Many groups at once: the same bits as one by one, for both 16-bit formats, with ties, zeros of both signs,
+/* Many groups at once: the same bits as one by one, for all source types, with ties, zeros of both signs,
  * subnormals, the largest values, and fewer groups than lanes. */
 START_TEST(batches)
 {
     enum { N = THRESHOLD_LANES * 256 };
-    static uint8_t bits[2 * N + 1];
+    static uint8_t source[4 * N + 1];
     static float w[N], h[N];
     static int8_t codes[N], want[N];
     struct rng r;
     rng_seed(&r, 20260105);
     for (int round = 0; round < 300; round++) {
         unsigned g = 64u << rng_below(&r, 3), n_groups = 1 + (unsigned)rng_below(&r, THRESHOLD_LANES);
-        bool bf16 = round & 1, weighted = round & 2;
+        enum threshold_source kind = (enum threshold_source)(round % 3);
+        size_t size = kind == THRESHOLD_F32 ? 4 : 2;
+        bool weighted = round / 3 & 1;
         const float *hp[THRESHOLD_LANES];
         double scale[THRESHOLD_LANES], one;
         for (unsigned i = 0; i < n_groups * g; i++) {
-            double x = rng_normal(&r), size = pow(2, (double)rng_below(&r, 40) - 24);
-            float v = (float)(round % 3 == 0 ? x * 0.02 : round % 3 == 1 ? rint(x) : x * size);
+            double x = rng_normal(&r), power = pow(2, (double)rng_below(&r, 40) - 24);
+            int values = round / 6 % 3;
+            float v = (float)(values == 0 ? x * 0.02 : values == 1 ? rint(x) : x * power);
             v = fabsf(v) > 65000 ? 65000 : v;
-            uint16_t b = bf16 ? bytes_bf16_from_f32(v) : bytes_f16_from_f32(v);
-            bytes_put_u16(bits + 1 + 2 * (size_t)i, b);
-            w[i] = bf16 ? bytes_f32_from_bf16(b) : bytes_f32_from_f16(b);
+            uint8_t *at = source + 1 + size * i;
+            if (kind == THRESHOLD_F32)
+                bytes_put_f32(at, v);
+            else
+                bytes_put_u16(at, kind == THRESHOLD_BF16 ? bytes_bf16_from_f32(v) : bytes_f16_from_f32(v));
+            w[i] = kind == THRESHOLD_F32    ? v
+                   : kind == THRESHOLD_BF16 ? bytes_f32_from_bf16(bytes_get_u16(at))
+                                            : bytes_f32_from_f16(bytes_get_u16(at));
             h[i] = round % 5 == 4 ? 1 : (float)(rng_below(&r, 4) == 0 ? 0 : exp(3 * rng_normal(&r)));
         }
         for (unsigned l = 0; l < n_groups; l++)
@@ -271,7 +279,7 @@ START_TEST(batches)
         for (int instance = 0; instance < 2; instance++) {
             threshold_batch_fn *batch = threshold_batch_for(instance ? "avx2" : "scalar");
             memset(codes, 99, sizeof codes);
-            batch(bits + 1, bf16, w, weighted ? hp : NULL, g, n_groups, codes, scale);
+            batch(source + 1, kind, w, weighted ? hp : NULL, g, n_groups, codes, scale);
             for (unsigned l = 0; l < n_groups; l++) {
                 threshold_group(w + l * g, weighted ? hp[l] : NULL, g, THRESHOLD_FREE, want + l * g, &one);
                 ck_assert_msg(one == scale[l], "scale %.17g, one by one %.17g", scale[l], one);
