@@ -19,8 +19,7 @@ draw() { "$run" generate "$model" -q -p "In the garden" -n 40 "$@"; }
 [ "$(draw --mirostat 2 --seed 5 --mirostat-ent 8)" != "$(draw --mirostat 2 --seed 5 --mirostat-ent 0.1)" ] || fail "--mirostat-ent"
 "$run" generate "$model" -q -p "What grows in the walled garden?" --chat -n 16 --temp 0 > "$tmp/chat" || fail "--chat"
 [ -s "$tmp/chat" ] || fail "--chat prints nothing"
-# what is printed is whole UTF-8 whatever is drawn
-draw --temp 5 --top-k 0 --top-p 1 --min-p 0 -n 200 > "$tmp/wild" || fail "wild"
+draw --temp 5 --top-k 0 --top-p 1 --min-p 0 > "$tmp/wild" || fail "a high temperature"
 expect 2 'fill a context of 4' "$run" generate "$model" -p "At the turn of the year Tobias promised" -c 4
 expect 2 'needs a prompt' "$run" generate "$model"
 expect 2 'add --chat' "$run" generate "$model" -p x --system y

@@ -2,8 +2,8 @@
 # Perplexity and divergence of the demo models against their reference figures, and what bad input gets.
 . "${TERNPACK_SRCDIR:-.}/tests/support/env.sh"
 
-# value KEY < JSON: a number or word of a flat object
-value() { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" | head -n 1; }
+# value KEY < JSON: the first number or word of that name
+value() { grep -o "\"$1\": \"\{0,1\}[^,\"}]*" | head -n 1 | sed 's/^[^:]*: "\{0,1\}//'; }
 # close A B TOLERANCE: relative, false for anything that is no number
 close() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; m = b < 0 ? -b : b; exit !(a ~ /^[-0-9.e+]+$/ && b ~ /^[-0-9.e+]+$/ && d <= t * m) }'; }
 reference() { tr -d '\n' < "$1/reference.json" | sed -n 's/.*"test": *{[^}]*"ppl": *\([0-9.]*\).*/\1/p'; }
