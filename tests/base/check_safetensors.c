@@ -24,7 +24,7 @@ START_TEST(hostile_files)
         char rel[256];
         struct st_model m;
         struct error err = { 0 };
-        snprintf(rel, sizeof rel, "data/hostile/%s", rows[i].file);
+        snprintf(rel, sizeof rel, "data/hostile/%.200s", rows[i].file);
         const char *path = support_path(rel);
         hostile_judge(&rows[i], path, st_open_file(&m, path, &err), &err);
         st_close(&m);
