@@ -7,12 +7,10 @@
 static const struct run_command commands[] = {
     { "perplexity", cmd_perplexity, "perplexity of texts, as llama-perplexity computes it" },
     { "kl", cmd_kl, "divergence of the predictions from a reference's" },
-    { "generate", cmd_generate, "continue a prompt" },
     { "bench", cmd_bench, "tokens per second" },
-    { "tokenize", cmd_tokenize, "token ids of texts" },
     { "logits", cmd_logits, "logits of given ids" },
 };
-enum { PPL = 1, KL = 2, GENERATE = 4, BENCH = 8, TOKENIZE = 16, LOGITS = 32, SCORE = PPL | KL, MODEL = 47 };
+enum { PPL = 1, KL = 2, BENCH = 4, LOGITS = 8, GENERATE = 16, TOKENIZE = 32, SCORE = PPL | KL, MODEL = 31 };
 
 enum {
     FILE_,
@@ -106,7 +104,7 @@ static const struct cli_option options[] = {
     [THREADS] = { "cpu-threads", 't', CLI_U64, AT(threads), "N", "the same as -j", "Machine", .min = 1, .max = 1024,
                   SEEN(THREADS) },
     [KV_TYPE] = { "kv-type", 0, CLI_CHOICE, AT(kv_type), "TYPE",
-                  "key/value cache: f32, f16 or q8_0 (default f32; generate and bench f16)", .choices = "f32|f16|q8_0",
+                  "key/value cache (default f32; generate and bench f16)", .choices = "f32|f16|q8_0",
                   SEEN(KV_TYPE) },
     [NO_MMAP] = { "no-mmap", 0, CLI_FLAG, AT(no_mmap), NULL, "read the weights into memory instead of mapping the file",
                   SEEN(NO_MMAP) },
@@ -152,7 +150,7 @@ enum { USE_JSON = SCORE | BENCH | TOKENIZE, USE_FORCE = SCORE | LOGITS, USE_DRY_
 
 static const struct cli_spec spec = {
     .program = "tern-run",
-    .operands = "perplexity|kl|generate|bench|tokenize|logits MODEL.gguf",
+    .operands = "perplexity|kl|bench|logits MODEL.gguf",
     .summary = "Run a GGUF model: measure it, continue a text with it.",
     .options = options,
     .n_options = N_OPTIONS,

@@ -20,3 +20,7 @@ tests_runtime_check_model_LDADD = $(RUNTIME_CHECK_LIBS)
 tests_runtime_check_model_CFLAGS = $(RUNTIME_CHECK_CFLAGS)
 tests_runtime_compare_reference_SOURCES = tests/runtime/compare_reference.c
 tests_runtime_compare_reference_LDADD = $(RUNTIME_LIBS)
+
+runtime_scripts = tests/runtime/logits.sh tests/runtime/perplexity.sh tests/runtime/wikitext.sh
+dist_check_SCRIPTS += $(runtime_scripts)
+TESTS += $(runtime_scripts)
