@@ -47,8 +47,10 @@ struct driver {
     char architecture[64];
 };
 
-/* plan.c: steps and paths from the options; all programs must exist. driver_free afterwards in every case. */
+/* plan.c: steps and paths from the options; driver_free afterwards in every case. Then the commands, for which all programs
+ * must exist. */
 int driver_plan(struct driver *d, const struct driver_options *o, struct error *err);
+int driver_commands(struct driver *d, struct error *err);
 void driver_free(struct driver *d);
 
 /* inputs.c: list the files that are read, refuse an output that is one of them, and later take their digests. */

@@ -29,6 +29,8 @@ static int run(const struct driver_options *o, struct error *err)
     if (!code)
         code = inputs_list(&d, err);
     if (!code)
+        code = driver_commands(&d, err);
+    if (!code)
         code = progress_open(&d.progress, (enum progress_mode)o->common.progress, 2, err);
     if (!code)
         code = preflight(&d, err);

@@ -200,9 +200,12 @@ int driver_plan(struct driver *d, const struct driver_options *o, struct error *
         d->steps[i] = (struct step){ .name = names[i], .wanted = true };
     d->steps[STEP_CALIB].wanted = o->corpora.n > 0;
     d->steps[STEP_EVAL].wanted = o->eval != NULL;
-    int code = plan_paths(d, err);
-    if (!code)
-        code = plan_convert(d, err);
+    return plan_paths(d, err);
+}
+
+int driver_commands(struct driver *d, struct error *err)
+{
+    int code = plan_convert(d, err);
     if (!code && d->steps[STEP_CALIB].wanted)
         code = plan_calib(d, err);
     if (!code)

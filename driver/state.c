@@ -5,6 +5,7 @@
  * key is the same would give the same bytes again, so its file is used if it still has its digest.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util/digest.h"
@@ -64,9 +65,18 @@ int state_save(const struct driver *d, struct error *err)
     return code;
 }
 
+/* A model without a name gets that of its folder. */
+static int put_folder_name(const struct driver *d, struct buffer *b, struct error *err)
+{
+    char *real = realpath(d->o->model, NULL);
+    int code = buffer_printf(b, err, "folder %s\n", file_basename(real ? real : d->o->model));
+    free(real);
+    return code;
+}
+
 static int put_inputs(const struct driver *d, enum input_kind kind, struct buffer *b, struct error *err)
 {
-    int code = 0;
+    int code = kind == INPUT_MODEL ? put_folder_name(d, b, err) : 0;
     for (size_t i = 0; !code && i < d->n_inputs; i++)
         if (d->inputs[i].kind == kind) /* of a model the names count, of a text only what is in it */
             code = buffer_printf(b, err, "input %s %s\n", d->inputs[i].sha256,
