@@ -149,18 +149,28 @@ static int table_files(const struct driver *d, const struct facts *f, struct buf
                                            : fmt(r, "%.3f", f->packed_bpw), err);
     if (!code)
         code = row(b, "ternary tensors", "",
-                   fmt(r, "%" PRIu64 ", of which %" PRIu64 " exactly; method %s", f->ternary, f->exact, f->method), err);
+                   f->exact == f->ternary ? fmt(r, "%" PRIu64 ", all exactly as they were", f->ternary)
+                   : f->exact             ? fmt(r, "%" PRIu64 ", %" PRIu64 " exactly, others fitted (%s)", f->ternary, f->exact, f->method)
+                                          : fmt(r, "%" PRIu64 ", fitted (%s)", f->ternary, f->method), err);
     if (!code && isfinite(f->relative_error))
         code = row(b, "relative error", "", fmt(r, "%.4f (linear layers), zeros %.1f %%", f->relative_error, 100 * f->zeros),
                    err);
     return code;
 }
 
+/* Perplexities of broken models have many digits before the point, and none after it mean anything. */
+static const char *ppl_text(char buf[64], double ppl, double se)
+{
+    return ppl < 1e5 ? fmt(buf, "%.4f +/- %.4f", ppl, se) : fmt(buf, "%.4g +/- %.2g", ppl, se);
+}
+
 static int table_eval(const struct facts *f, struct buffer *b, struct error *err)
 {
-    char l[64], r[64];
-    int code = row(b, "perplexity", fmt(l, "%.4f +/- %.4f", f->ref_ppl, f->ref_ppl_err),
-                   fmt(r, "%.4f +/- %.4f (x %.4f)", f->ppl, f->ppl_err, f->ppl_ratio), err);
+    char l[64], r[64], both[64];
+    ppl_text(both, f->ppl, f->ppl_err);
+    int code = row(b, "perplexity", ppl_text(l, f->ref_ppl, f->ref_ppl_err),
+                   f->ppl_ratio < 1e4 ? fmt(r, "%.40s (x %.4f)", both, f->ppl_ratio)
+                                      : fmt(r, "%.40s (x %.4g)", both, f->ppl_ratio), err);
     if (!code)
         code = row(b, "KL divergence", "", fmt(r, "%.6f mean, %.6f median, %.4f 99 %%", f->kl_mean, f->kl_median, f->kl_99), err);
     if (!code)
