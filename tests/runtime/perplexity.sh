@@ -34,6 +34,18 @@ close "$(TERNPACK_KERNELS=scalar "$run" perplexity "$model" -q -f "$text" -c 256
     fail "scalar kernels"
 close "$("$run" perplexity "$model" -q -f "$text" -c 256 --kv-type f16 --json | value perplexity)" "$ppl" 1e-3 || fail "f16 cache"
 
+# packed ternary weights: the source's figure with unrounded activations, nearly so with 8-bit ones, the same for each kernel
+want=$(value perplexity < "$tmp/garden-3m-ternary.json")
+for type in PQ2_0 PTQ1_0 Q2_0; do
+    packed=$tmp/$type.gguf
+    "$pack" -q "$tmp/garden-3m-ternary.gguf" -o "$packed" --type $type --embed-type F16 --on-ragged f16 || { fail "pack $type"; continue; }
+    close "$("$run" perplexity "$packed" -q -f "$text" -c 256 --exact --json | value perplexity)" "$want" 1e-5 || fail "$type --exact"
+    got=$("$run" perplexity "$packed" -q -f "$text" -c 256 --json | value perplexity)
+    close "$got" "$want" 5e-3 || fail "$type: $got, the source has $want"
+    close "$(TERNPACK_KERNELS=scalar "$run" perplexity "$packed" -q -f "$text" -c 256 --json | value perplexity)" "$got" 1e-3 ||
+        fail "$type: scalar kernels"
+done
+
 # chunks, stride, several texts (case R05)
 [ "$("$run" perplexity "$model" -q -f "$text" -c 256 --chunks 3 --json | value chunks)" = 3 ] || fail "--chunks"
 "$run" perplexity "$model" -q -f "$text" -c 256 --chunks 5 --ppl-stride 64 --json > "$tmp/stride.json" || fail "--ppl-stride"
