@@ -151,7 +151,7 @@ static int put_scaling(struct gguf_writer *w, const struct config *c, struct err
     if (!rc && yarn)
         rc = put_u32(w, c, "rope.scaling.original_context_length", s->orig_ctx, err);
     if (!rc && s->has_attn)
-        rc = put_f32(w, c, "rope.scaling.yarn_attn_factor", s->attn_factor, err);
+        rc = put_f32(w, c, "rope.scaling.attn_factor", s->attn_factor, err);
     if (!rc && s->has_beta_fast)
         rc = put_f32(w, c, "rope.scaling.yarn_beta_fast", s->beta_fast, err);
     if (!rc && s->has_beta_slow)
