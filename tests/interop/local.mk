@@ -8,3 +8,5 @@ dist_check_SCRIPTS += tests/interop/verify_against.sh
 dist_check_SCRIPTS += tests/interop/convert.sh tests/interop/convert_smollm.sh
 TESTS += tests/interop/convert.sh tests/interop/convert_smollm.sh
 EXTRA_DIST += tests/interop/gguf_compare.py
+dist_check_SCRIPTS += tests/interop/convert_rope.sh
+TESTS += tests/interop/convert_rope.sh
