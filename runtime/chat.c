@@ -45,6 +45,7 @@ struct turns {
     const char *sys_before, *sys_after; /* round a system message, within the turn */
     const char *answer, *end;           /* round the answer */
     bool sys_turn;                      /* a system message stands before the turn, not in it */
+    bool bos;                           /* each turn after an answer starts a text of its own */
     bool trim, trim_answer;
 };
 
@@ -213,12 +214,15 @@ static bool find_turns(const char *template, struct turns *t)
     } else {
         *t = llama2;
         t->trim = has(template, "content.strip()");
-        if (!t->trim && !has(template, "<<SYS>>") && !has(template, "bos_token + '[INST]")) {
+        t->bos = has(template, "bos_token + '[INST]");
+        if (!t->trim && !t->bos && !has(template, "<<SYS>>")) {
             t->sys_before = "";
             t->sys_after = "\n";
         }
-        if (!t->trim && has(template, "bos_token + '[INST]"))
-            t->end = "</s><s>";
+        if (has(template, "' ' + content") || has(template, "' '  + content"))
+            t->answer = " ";
+        if (has(template, "' ' + eos_token"))
+            t->end = " </s>";
     }
     return true;
 }
@@ -232,7 +236,7 @@ static int apply_turns(const struct turns *t, const struct chat_message *message
         const struct chat_message *m = &messages[i];
         bool system = is_role(m, "system"), user = is_role(m, "user");
         if (!open && (user || (system && !t->sys_turn))) {
-            code = put(out, t->before, err);
+            code = put_parts(out, (const char *const[]){ t->bos && i ? "<s>" : "", t->before }, 2, err);
             open = true;
         }
         const char *before = system ? t->sys_before : user ? "" : t->answer;
@@ -240,10 +244,8 @@ static int apply_turns(const struct turns *t, const struct chat_message *message
             code = put(out, before, err);
         if (!code)
             code = put_content(out, m->content, t->trim || (t->trim_answer && !system && !user), err);
-        /* The start of text that follows an answer belongs to the next turn, so it is not written after the last one. */
-        bool last_answer = !system && !user && i + 1 == n && strcmp(t->end, "</s><s>") == 0;
         if (!code)
-            code = put(out, system ? t->sys_after : user ? t->after : last_answer ? "</s>" : t->end, err);
+            code = put(out, system ? t->sys_after : user ? t->after : t->end, err);
         if (user)
             open = false;
     }
