@@ -24,3 +24,4 @@ tests_runtime_compare_reference_LDADD = $(RUNTIME_LIBS)
 runtime_scripts = tests/runtime/logits.sh tests/runtime/perplexity.sh tests/runtime/wikitext.sh
 dist_check_SCRIPTS += $(runtime_scripts)
 TESTS += $(runtime_scripts)
+include tests/runtime/tok.mk
