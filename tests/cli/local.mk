@@ -4,3 +4,4 @@ TESTS += tests/cli/layers.sh tests/cli/data.sh
 
 # The drawer and what goes wrong around the tools.
 dist_check_SCRIPTS += tests/cli/hostile.sh tests/cli/usage.sh tests/cli/man.sh tests/cli/truncate.sh tests/cli/faults.sh
+TESTS += tests/cli/hostile.sh tests/cli/usage.sh tests/cli/man.sh tests/cli/truncate.sh tests/cli/faults.sh

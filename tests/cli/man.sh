@@ -3,9 +3,10 @@
 # Man pages and programs name the same long options; pages have the parts a reader looks for.
 . "$(dirname "$0")/../support/env.sh"
 
-# Long options of a page: every --word outside of EXAMPLES and SEE ALSO, whichever macros it was written with.
+# Long options of a page: every --word outside of EXAMPLES, less those named right after another program, whichever macros it
+# was written with.
 page_options() {
-    sed -e '/^\.S[Hh] "\{0,1\}EXAMPLE/,/^\.S[Hh] "\{0,1\}[EF-Z][^X]/d' "$1" | sed 's/\\-/-/g; s/Fl -/--/g; s/Fl Fl /--/g' |
+    sed -e '/^\.S[Hh] "\{0,1\}EXAMPLE/,/^\.S[Hh] "\{0,1\}[EF-Z][^X]/d' "$1" | sed 's/\\-/-/g; s/Fl -/--/g; s/Fl Fl /--/g; s/\(tern\|llama\)-[a-z]* --[a-z-]*//g' |
         grep -oE -- '(^|[^-a-z])--[a-z][a-z0-9-]*' | sed 's/^[^-]*--//' | sort -u
 }
 

@@ -5,6 +5,7 @@ tests_interop_format_tool_LDADD = $(BASE_LIBS)
 dist_check_SCRIPTS += tests/interop/format.sh
 TESTS += tests/interop/format.sh
 dist_check_SCRIPTS += tests/interop/verify_against.sh
+TESTS += tests/interop/verify_against.sh
 dist_check_SCRIPTS += tests/interop/convert.sh tests/interop/convert_smollm.sh
 TESTS += tests/interop/convert.sh tests/interop/convert_smollm.sh
 EXTRA_DIST += tests/interop/gguf_compare.py

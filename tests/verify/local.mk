@@ -21,4 +21,4 @@ tests_verify_check_structure_LDADD = $(VERIFY_TEST_LIBS)
 tests_verify_check_structure_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
 dist_check_SCRIPTS += tests/verify/manifest.sh tests/verify/against.sh
-TESTS += tests/verify/manifest.sh
+TESTS += tests/verify/manifest.sh tests/verify/against.sh
