@@ -11,6 +11,7 @@ void scalar_ternary_matmul(uint32_t type, const void *w, size_t row_bytes, size_
 float scalar_dense_dot(uint32_t type, const void *w, const float *x, size_t n);
 void scalar_dequantize(uint32_t type, const void *src, float *dst, size_t n);
 void scalar_rms_norm(const float *x, const float *w, float eps, float *y, size_t n);
+float scalar_exp(float x);
 void scalar_swiglu(float *g, const float *u, size_t n);
 void scalar_softmax(float *x, size_t n);
 double scalar_log_sum_exp(const float *x, size_t n, float *max_out);

@@ -209,10 +209,15 @@ START_TEST(exponentials)
             for (size_t j = 0; j < n; j++)
                 sum += exp((double)x[j] - top);
             double lse = k->log_sum_exp(x, n, &max);
+            ck_assert(lse == kernels_at(0)->log_sum_exp(x, n, NULL));
             ck_assert((double)max == top);
             ck_assert(fabs(lse - (top + log(sum))) <= 1e-6);
             memcpy(y, x, n * sizeof *x);
             k->softmax(y, n);
+            float *z = malloc(n * sizeof *z);
+            memcpy(z, x, n * sizeof *x);
+            kernels_at(0)->softmax(z, n);
+            ck_assert_mem_eq(y, z, n * sizeof *y);
             for (size_t j = 0; j < n; j++) {
                 /* x - max rounds in FP32: a relative error of |x - max| * eps / 2 in its exponential */
                 double want = exp((double)x[j] - top) / sum, tol = 1e-6 + fabs((double)x[j] - top) * (double)FLT_EPSILON;
@@ -223,7 +228,11 @@ START_TEST(exponentials)
             fill(&rng, g, n, 20);
             g[0] = -200;
             memcpy(y, g, n * sizeof *g);
+            memcpy(z, g, n * sizeof *g);
             k->swiglu(y, x, n);
+            kernels_at(0)->swiglu(z, x, n);
+            ck_assert_mem_eq(y, z, n * sizeof *y);
+            free(z);
             for (size_t j = 0; j < n; j++) {
                 double want = (double)g[j] / (1 + exp(-(double)g[j])) * (double)x[j];
                 ck_assert_msg(fabs((double)y[j] - want) <= 1e-6 * fabs(want) + 1e-30, "%s swiglu %g", k->name, (double)g[j]);
