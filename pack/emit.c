@@ -18,6 +18,20 @@ static int put_text(struct gguf_writer *w, const char *key, const char *s, struc
     return gguf_put_str(w, key, s, strlen(s), err);
 }
 
+/* Keys that tell how a file was packed; what else stands under "ternpack." describes the model (its stop tokens, say).
+ */
+static bool is_own_key(const char *key)
+{
+    static const char *const own[] = { "version",       "method",       "type",           "group_size",
+                                       "source.sha256", "stats.sha256", "sparsity_ratio", "zeros_per_group",
+                                       "overrides",     "tensor.names", "tensor.methods", "tensor.xxh3",
+                                       "tensor.sha256", "header_crc32" };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (text_starts(key, "ternpack.") && strcmp(key + strlen("ternpack."), own[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The source's keys in order; file_type and quantization_version changed in place, or added. The writer has put the
  * alignment. */
 static int put_model_keys(const struct plan *p, struct gguf_writer *w, struct error *err)
@@ -31,7 +45,7 @@ static int put_model_keys(const struct plan *p, struct gguf_writer *w, struct er
             rc = gguf_put_u32(w, file_type, p->options->type->file_type, err);
         else if (strcmp(kv->key, version) == 0)
             rc = gguf_put_u32(w, version, 2, err);
-        else if (!text_starts(kv->key, "ternpack.") && strcmp(kv->key, "general.alignment") != 0)
+        else if (!is_own_key(kv->key) && strcmp(kv->key, "general.alignment") != 0)
             rc = gguf_put_copy(w, kv, err);
     }
     if (rc == 0 && !gguf_writer_has(w, file_type))

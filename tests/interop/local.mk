@@ -11,3 +11,5 @@ TESTS += tests/interop/convert.sh tests/interop/convert_smollm.sh
 EXTRA_DIST += tests/interop/gguf_compare.py
 dist_check_SCRIPTS += tests/interop/convert_rope.sh
 TESTS += tests/interop/convert_rope.sh
+dist_check_SCRIPTS += tests/interop/pack.sh
+TESTS += tests/interop/pack.sh

@@ -42,7 +42,7 @@ static int run_pack(const struct model_tensor *tensors, const char *const *args,
     struct emit e = { 0 };
     struct pool *pool = NULL;
     const struct kernels *k;
-    int rc = tensors ? model_write(argv[1], tensors, NULL, 5, err) : 0;
+    int rc = tensors ? model_write(argv[1], tensors, "ternpack.of_the_model", 5, err) : 0;
     if (rc == 0)
         rc = options_parse(&o, argc, (char **)argv, err);
     if (rc == 0)
@@ -184,6 +184,7 @@ START_TEST(keys_and_digests)
     open_pair(&in, &out);
     expect_str(string_at(&out, "general.architecture", 0), "llama");
     expect_u32(&out, "llama.block_count", 1);
+    expect_str(string_at(&out, "ternpack.of_the_model", 0), "x");
     expect_u32(&out, "general.file_type", 41);
     expect_u32(&out, "general.quantization_version", 2);
     expect_u32(&out, "ternpack.version", 1);

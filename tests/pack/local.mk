@@ -20,3 +20,5 @@ tests_pack_check_emit_SOURCES = tests/pack/check_emit.c tests/pack/model.c tests
 tests_pack_check_emit_LDADD = libpack.a $(TEST_LIBS) $(KERNELS_LIBS) $(CHECK_LIBS)
 tests_pack_check_emit_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
+dist_check_SCRIPTS += tests/pack/pack.sh
+TESTS += tests/pack/pack.sh
