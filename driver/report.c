@@ -153,8 +153,12 @@ static int table_files(const struct driver *d, const struct facts *f, struct buf
                    : f->exact             ? fmt(r, "%" PRIu64 ", %" PRIu64 " exactly, others fitted (%s)", f->ternary, f->exact, f->method)
                                           : fmt(r, "%" PRIu64 ", fitted (%s)", f->ternary, f->method), err);
     if (!code && isfinite(f->relative_error))
-        code = row(b, "relative error", "", fmt(r, "%.4f (linear layers), zeros %.1f %%", f->relative_error, 100 * f->zeros),
-                   err);
+        code = row(b, "relative error", "",
+                   isfinite(f->weighted_error)
+                       ? fmt(r, "%.4f, weighted %.4f (linear layers)", f->relative_error, f->weighted_error)
+                       : fmt(r, "%.4f (linear layers)", f->relative_error), err);
+    if (!code && isfinite(f->zeros))
+        code = row(b, "zeros", "", fmt(r, "%.1f %% (linear layers)", 100 * f->zeros), err);
     return code;
 }
 
