@@ -63,6 +63,7 @@ static int place(struct vocab *v, const char *text, uint64_t id, int type, struc
 
 /* Tokens whose id has no embedding row (case M04), collected so that the error can list them. */
 struct extras {
+    const struct json *entries; /* model.vocab: what is in it was collected already */
     char list[600];
     uint64_t n;
 };
@@ -114,7 +115,8 @@ static int added_token(struct vocab *v, const struct json *t, uint64_t id, struc
     int type = special || looks_special(text) ? VOCAB_CONTROL : VOCAB_USER;
     if (id < v->n_rows)
         return place(v, text, id, type, err);
-    add_extra(x, text, id);
+    if (!json_get(x->entries, text))
+        add_extra(x, text, id);
     return 0;
 }
 
@@ -145,7 +147,7 @@ static int read_added(struct vocab *v, const struct json *tokenizer, const struc
     if (!code)
         code = vocab_parse(v, "added_tokens.json", &doc, err);
     for (const struct json *t = doc ? json_first(json_root(doc)) : NULL; t && !code; t = json_next(t)) {
-        if (!*json_key(t) || vocab_find(v, json_key(t), NULL))
+        if (!*json_key(t) || vocab_find(v, json_key(t), NULL) || x->n)
             continue;
         code = place_checked(v, json_key(t), t, looks_special(json_key(t)) ? VOCAB_CONTROL : VOCAB_USER, x, err);
         only_there++;
@@ -206,7 +208,7 @@ int vocab_read_tokens(struct vocab *v, const struct json *tokenizer, const struc
                       struct error *err)
 {
     const struct json *entries = json_get(json_get(tokenizer, "model"), "vocab");
-    struct extras x = { .n = 0 };
+    struct extras x = { .entries = entries };
     int code = 0;
 
     if (!entries || json_kind(entries) != JSON_OBJECT || !json_count(entries))

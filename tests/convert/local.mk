@@ -45,3 +45,4 @@ tests_convert_check_plan_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 
 dist_check_SCRIPTS += tests/convert/cli.sh tests/convert/hostile.sh
 TESTS += tests/convert/cli.sh tests/convert/hostile.sh
+include tests/convert/vocab.mk
