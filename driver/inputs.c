@@ -91,6 +91,16 @@ int inputs_list(struct driver *d, struct error *err)
     return code;
 }
 
+/* Measuring on what was calibrated on flatters the result. */
+static void warn_shared(const struct driver *d)
+{
+    for (size_t i = 0; i < d->n_inputs; i++)
+        for (size_t k = 0; k < d->n_inputs; k++)
+            if (d->inputs[i].kind == INPUT_CORPUS && d->inputs[k].kind == INPUT_EVAL &&
+                strcmp(d->inputs[i].sha256, d->inputs[k].sha256) == 0)
+                report_note(d, "eval", "warning: calibration and evaluation use the same text, so the figures flatter");
+}
+
 int inputs_digest(struct driver *d, struct error *err)
 {
     uint64_t total = 0;
@@ -106,5 +116,7 @@ int inputs_digest(struct driver *d, struct error *err)
         progress_add(d->progress, 1, d->inputs[i].bytes);
     }
     progress_end(d->progress);
+    if (!code)
+        warn_shared(d);
     return code;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util/file.h"
 #include "base/util/text.h"
 #include "driver/driver.h"
 #include "driver/facts.h"
@@ -75,6 +76,11 @@ static int plan_text(const struct driver *d, struct buffer *b, struct error *err
         code = buffer_printf(b, err, "%s: about %s, %.3f bits per weight; opens in %s\n", d->out,
                              text_bytes(packed, sizeof packed, d->packed_bytes),
                              8.0 * (double)d->packed_bytes / (double)d->parameters, d->o->block->readers);
+    uint64_t room;
+    if (!code && file_free_space(d->out, &room))
+        code = buffer_printf(b, err, "both need %s; %s are free there\n",
+                             text_bytes(source, sizeof source, d->source_bytes + d->packed_bytes),
+                             text_bytes(packed, sizeof packed, room));
     return code ? code : buffer_printf(b, err, "dry run, nothing written\n");
 }
 

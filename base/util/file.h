@@ -50,6 +50,9 @@ int file_not_same(const char *out, const char *const *inputs, size_t n_inputs, s
  * does not exist unless force, is not a folder. ERROR_IO, ERROR_NOSPACE, ERROR_EXISTS. Touches nothing. */
 int file_check_output(const char *out, uint64_t planned, bool force, struct error *err);
 
+/* Bytes that may still be written in the folder of `out`; false when that is not known. */
+bool file_free_space(const char *out, uint64_t *bytes);
+
 /* Writer: bytes go to PATH.partial; commit does fsync, rename, fsync of the folder. Abort unlinks the partial file. An
  * existing PATH survives everything but a successful commit. Buffered (1 MiB); positions are exact. When PATH is a
  * symbolic link, the file it points to is what is replaced and the link stays. A PATH.partial that a killed run left

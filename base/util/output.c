@@ -80,11 +80,31 @@ out:
     return code;
 }
 
+/* A file system without blocks cannot say what is free. */
+static bool folder_room(const char *folder, uint64_t *room)
+{
+    struct statvfs fs;
+    if (statvfs(folder, &fs) != 0 || fs.f_blocks == 0)
+        return false;
+    if (!mem_mul(fs.f_bavail, fs.f_frsize, room))
+        *room = UINT64_MAX;
+    return true;
+}
+
+bool file_free_space(const char *out, uint64_t *bytes)
+{
+    char *target = NULL, *folder = NULL;
+    bool known = !file_resolve_output(out, &target, NULL) && (folder = file_folder(target, NULL)) && folder_room(folder, bytes);
+    mem_free(folder);
+    mem_free(target);
+    return known;
+}
+
 /* The folder exists, may be written, has room. */
 static int check_folder(const char *out, const char *folder, uint64_t planned, struct error *err)
 {
     struct stat st;
-    struct statvfs fs;
+    uint64_t room;
 
     if (stat(folder, &st) != 0)
         return error_errno(err, ERROR_IO, errno, "%s: cannot write there: folder %s", SHOWN(out), SHOWN(folder));
@@ -92,10 +112,7 @@ static int check_folder(const char *out, const char *folder, uint64_t planned, s
         return error_set(err, ERROR_IO, "%s: cannot write there: %s is not a folder", SHOWN(out), SHOWN(folder));
     if (access(folder, W_OK | X_OK) != 0)
         return error_errno(err, ERROR_IO, errno, "%s: cannot write into the folder %s", SHOWN(out), SHOWN(folder));
-    if (statvfs(folder, &fs) != 0)
-        return error_errno(err, ERROR_IO, errno, "%s: free space is unknown", SHOWN(folder));
-    uint64_t room = fs.f_bavail > UINT64_MAX / fs.f_frsize ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize;
-    if (fs.f_blocks > 0 && planned > room) { /* a file system without blocks cannot say what is free */
+    if (folder_room(folder, &room) && planned > room) {
         char want[32], have[32], lack[32];
         return error_set(err, ERROR_NOSPACE, "%s: needs %s, folder %s has %s free: %s are missing", SHOWN(out),
                          text_bytes(want, sizeof want, planned), SHOWN(folder), text_bytes(have, sizeof have, room),

@@ -224,8 +224,24 @@ START_TEST(output_is_checked_first)
     ck_assert_int_eq(file_check_output("a/", 0, true, &e), ERROR_USAGE);
     put(support_tmp("plain"), "x");
     ck_assert_int_eq(file_check_output(support_tmp("plain/x"), 0, true, &e), ERROR_IO);
+    uint64_t room = 0;
+    ck_assert(file_free_space(support_tmp("fresh"), &room) && room > 0);
+    ck_assert(!file_free_space(support_tmp("no/such/x"), &room));
     ck_assert_int_eq(file_check_output(support_tmp("fresh"), (uint64_t)1 << 60, false, &e), ERROR_NOSPACE);
     ck_assert_ptr_nonnull(strstr(e.text, "missing"));
+}
+END_TEST
+
+START_TEST(finished_file_is_moved)
+{
+    struct error e = { 0 };
+    put(support_tmp("from"), "new");
+    put(support_tmp("to"), "old");
+    ck_assert_int_eq(file_move(support_tmp("from"), support_tmp("to"), false, &e), ERROR_EXISTS);
+    assert_holds(support_tmp("to"), "old");
+    ck_ok(file_move(support_tmp("from"), support_tmp("to"), true, &e), e);
+    assert_holds(support_tmp("to"), "new");
+    ck_assert_int_eq(file_move(support_tmp("from"), support_tmp("to2"), true, &e), ERROR_IO);
 }
 END_TEST
 
@@ -281,6 +297,7 @@ static Suite *suite(void)
     tcase_add_test(c, stale_partial_is_replaced_live_one_is_not);
     tcase_add_test(c, link_keeps_pointing);
     tcase_add_test(c, output_is_checked_first);
+    tcase_add_test(c, finished_file_is_moved);
     tcase_add_test(c, output_that_is_an_input);
     tcase_add_test(c, full_disk);
     suite_add_tcase(s, c);

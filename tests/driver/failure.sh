@@ -31,6 +31,7 @@ grep -q 'same top token *50.00 %' out || fail "same top token in the table"
 [ ! -s err ] || fail "quiet is not quiet: $(cat err)"
 rm -f o.gguf*
 go --json
+grep -q 'warning: calibration and evaluation use the same text' err || fail "one text for both draws no warning"
 grep -q '"perplexity":{"full":2.25,.*"packed":2.5,' out && grep -q '"kl":{"mean":0.125' out || fail "--json: $(cat out)"
 rm -f o.gguf*
 

@@ -15,6 +15,7 @@ ln -s "$bld/runtime/tern-run" "$bin/tern-run"
 "$ternpack" m -o out.gguf --dry-run >plan.log 2>err.log || fail "dry run: $(cat err.log)"
 [ "$(grep -c '^[0-9]\. ' plan.log)" = 3 ] || fail "a plan without texts has $(grep -c '^[0-9]\. ' plan.log) steps, not 3"
 grep -q 'opens in llama.cpp' plan.log || fail "the plan does not say who opens the type"
+grep -q 'are free there' plan.log || fail "the plan does not say what is free"
 [ ! -s err.log ] || fail "dry run talks: $(cat err.log)"
 unchanged "dry run"
 
