@@ -32,7 +32,7 @@ one_line() {
     fail "$1: none of '$2' in: $all"
 }
 
-no_output() { [ ! -e result.gguf ] && [ ! -e result.gguf.partial ] && [ ! -e result.gguf.sha256 ] || { fail "$1: left an output file"; rm -f result.gguf*; }; }
+no_output() { [ "$(echo result.gguf*)" = 'result.gguf*' ] || { fail "$1: left an output file"; rm -rf result.gguf*; }; }
 
 check_verify() {
     local name=$1 expected=$2 words=$3 status word
@@ -88,6 +88,7 @@ while IFS=$'\t' read -r file kind what expected words note library; do
         ;;
     hf_dir:error | hf_dir:error\|warn)
         timeout 60 "$convert" "$bad/$name" -o result.gguf >out 2>err; check_refused tern-convert "$name" "$words" $?
+        timeout 60 "$ternpack" "$bad/$name" -o result.gguf -q >out 2>err; check_refused ternpack "$name" "$words" $?
         ;;
     hf_dir:ok)
         timeout 60 "$convert" "$bad/$name" -o result.gguf >out 2>err; s=$?; sane "tern-convert $name" $s

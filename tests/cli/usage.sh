@@ -76,7 +76,7 @@ misuse "$verify" x --force
 
 # A model that is not there is not misuse: one line that names it, no hint.
 for command in "$convert missing -o o.gguf" "$pack missing.gguf -o o.gguf --type Q2_0" "$calib missing.gguf -f missing.txt -o o.gguf" \
-    "$run perplexity missing.gguf -f missing.txt"; do
+    "$run perplexity missing.gguf -f missing.txt" "$ternpack missing -o o.gguf"; do
     $command >out 2>err </dev/null; status=$?
     { [ $status = 1 ] || [ $status = 2 ]; } || fail "$command: exit $status"
     [ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -q missing err || fail "$command: $(head -n 3 out err)"
