@@ -42,13 +42,17 @@ static int check_output(const struct job *j, struct error *err)
 static int plan_tensors(struct job *j, struct error *err)
 {
     const struct convert_options *o = j->opt;
+    struct extras extras = { 0 };
     if (o->vocab_only) {
         plan_make_empty(&j->plan, &j->config, o);
         return 0;
     }
-    int rc = st_open_dir(&j->model, o->dir, err);
-    if (!rc && (rc = plan_make(&j->plan, &j->config, &j->model, o, &j->notes, err)))
+    int rc = extras_open(&extras, &o->allow_extra, err);
+    if (!rc)
+        rc = st_open_dir_except(&j->model, o->dir, extras.n ? extras_leave_out : NULL, &extras, err);
+    if (!rc && (rc = plan_make(&j->plan, &j->config, &j->model, o, &extras, &j->notes, err)))
         error_prefix(err, "%s", o->dir);
+    extras_free(&extras);
     return rc;
 }
 

@@ -6,6 +6,7 @@ libconvert_a_SOURCES = \
 	convert/config.c convert/config.h convert/config_rope.c convert/config_rope.h \
 	convert/config_rules.c convert/config_rules.h \
 	convert/emit.c convert/emit.h \
+	convert/extras.c convert/extras.h \
 	convert/family.c convert/family.h \
 	convert/header.c convert/header.h \
 	convert/identity.c convert/identity.h \

@@ -178,11 +178,11 @@ static int build(struct plan *p, const struct plan_map *map, const struct config
 }
 
 int plan_make(struct plan *p, const struct config *c, const struct st_model *m, const struct convert_options *o,
-              struct notes *notes, struct error *err)
+              struct extras *extras, struct notes *notes, struct error *err)
 {
     struct plan_map map = { 0 };
     *p = (struct plan){ 0 };
-    int rc = plan_map_make(&map, c, m, &o->allow_extra, notes, err);
+    int rc = plan_map_make(&map, c, m, extras, notes, err);
     if (!rc)
         rc = build(p, &map, c, m, o, err);
     if (!rc) {

@@ -14,6 +14,7 @@
 #include "base/format/safetensors.h"
 #include "base/model/roles.h"
 #include "convert/config.h"
+#include "convert/extras.h"
 #include "convert/notes.h"
 #include "convert/options.h"
 
@@ -46,7 +47,7 @@ struct plan {
 
 /* ERROR_MISMATCH, ERROR_MISSING, ERROR_UNSUPPORTED, ERROR_FORMAT: one line that names the tensor. On failure *p is freed. */
 int plan_make(struct plan *p, const struct config *c, const struct st_model *m, const struct convert_options *o,
-              struct notes *notes, struct error *err);
+              struct extras *extras, struct notes *notes, struct error *err);
 /* Plan of a file without tensors (--vocab-only). */
 void plan_make_empty(struct plan *p, const struct config *c, const struct convert_options *o);
 void plan_free(struct plan *p); /* accepts a zero struct */

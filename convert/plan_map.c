@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "convert/plan_map.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,45 +14,12 @@ struct mapper {
     const struct st_model *model;
     const char *prefix;
     struct plan_map *map;
-    const struct cli_list *patterns;
-    regex_t *regex; /* one per pattern */
-    size_t n_regex;
-    size_t *hits;   /* tensors each pattern left out */
+    struct extras *extras;
 };
 
 int plan_blame(const struct st_model *m, const struct st_tensor *t, struct error *err)
 {
     return error_prefix(err, "%s", file_basename(m->shards[t->shard].file.path));
-}
-
-static int compile(struct mapper *mp, struct error *err)
-{
-    size_t n = mp->patterns->n;
-    mp->regex = mem_zalloc(n, sizeof *mp->regex, "expressions", err);
-    mp->hits = mem_zalloc(n, sizeof *mp->hits, "expressions", err);
-    if (!mp->regex || !mp->hits)
-        return ERROR_NOMEM;
-    for (size_t i = 0; i < n; i++) {
-        char why[256];
-        int code = regcomp(&mp->regex[i], mp->patterns->items[i], REG_EXTENDED | REG_NOSUB);
-        if (code) {
-            regerror(code, &mp->regex[i], why, sizeof why);
-            return error_set(err, ERROR_USAGE, "--allow-extra=%s: %s", mp->patterns->items[i], why);
-        }
-        mp->n_regex++;
-    }
-    return 0;
-}
-
-static bool allowed_extra(struct mapper *mp, const char *name)
-{
-    bool any = false;
-    for (size_t i = 0; i < mp->n_regex; i++)
-        if (!regexec(&mp->regex[i], name, 0, NULL, 0)) {
-            mp->hits[i]++;
-            any = true;
-        }
-    return any;
 }
 
 /* Slots in the file's order: token embedding and rotary factors, layer by layer, final norm and head. */
@@ -129,7 +95,7 @@ static int map_tensors(struct mapper *mp, struct error *err)
         } else if (found.use == NAMES_DROP) {
             *d = (struct plan_dropped){ t->name, found.why };
             mp->map->n_dropped++;
-        } else if (allowed_extra(mp, t->name)) {
+        } else if (extras_match(mp->extras, t->name)) {
             *d = (struct plan_dropped){ t->name, "matches --allow-extra" };
             mp->map->n_dropped++;
         } else if (found.use == NAMES_QUANTISED) {
@@ -224,6 +190,13 @@ static int check_complete(const struct mapper *mp, struct error *err)
                      missing == 1 ? "is" : "are", names_make(first->role, first->layer, mp->prefix, name));
 }
 
+static void drop_absent(struct mapper *mp)
+{
+    for (size_t i = 0; i < mp->model->n_absent; i++)
+        mp->map->dropped[mp->map->n_dropped++] =
+            (struct plan_dropped){ mp->model->absent[i], "matches --allow-extra; in the index, in no shard" };
+}
+
 static int note_dropped(const struct mapper *mp, struct notes *notes, struct error *err)
 {
     int rc = 0;
@@ -233,27 +206,22 @@ static int note_dropped(const struct mapper *mp, struct notes *notes, struct err
         rc = notes_add(notes, false, err, "left out %s: %s", text_quote(quoted, sizeof quoted, d->name, strlen(d->name)),
                        d->why);
     }
-    for (size_t i = 0; !rc && i < mp->n_regex; i++)
-        if (!mp->hits[i])
-            rc = notes_add(notes, true, err, "--allow-extra=%s matches no tensor of unknown use", mp->patterns->items[i]);
-    return rc;
+    return rc ? rc : extras_note_unused(mp->extras, notes, err);
 }
 
-int plan_map_make(struct plan_map *map, const struct config *c, const struct st_model *m, const struct cli_list *allow_extra,
+int plan_map_make(struct plan_map *map, const struct config *c, const struct st_model *m, struct extras *extras,
                   struct notes *notes, struct error *err)
 {
-    struct mapper mp = { .config = c, .model = m, .map = map, .patterns = allow_extra };
+    struct mapper mp = { .config = c, .model = m, .map = map, .extras = extras };
     int rc = 0;
     *map = (struct plan_map){ 0 };
     if (!m->n_tensors)
         return error_set(err, ERROR_MISSING, "nothing to convert: no tensors");
 
-    map->dropped = mem_zalloc(m->n_tensors, sizeof *map->dropped, "list of tensors left out", err);
+    map->dropped = mem_zalloc(m->n_tensors + m->n_absent, sizeof *map->dropped, "list of tensors left out", err);
     if (!map->dropped)
         rc = ERROR_NOMEM;
     mp.prefix = names_prefix(m);
-    if (!rc)
-        rc = compile(&mp, err);
     if (!rc)
         rc = make_slots(map, c, err);
     if (!rc)
@@ -265,12 +233,10 @@ int plan_map_make(struct plan_map *map, const struct config *c, const struct st_
     if (!rc)
         rc = decide_head(&mp, notes, err);
     if (!rc)
+        drop_absent(&mp);
+    if (!rc)
         rc = note_dropped(&mp, notes, err);
 
-    for (size_t i = 0; i < mp.n_regex; i++)
-        regfree(&mp.regex[i]);
-    mem_free(mp.regex);
-    mem_free(mp.hits);
     if (rc)
         plan_map_free(map);
     return rc;

@@ -3,7 +3,6 @@
 #ifndef TERNPACK_CONVERT_PLAN_MAP_H
 #define TERNPACK_CONVERT_PLAN_MAP_H
 
-#include "base/util/cli.h"
 #include "convert/plan.h"
 
 struct plan_slot {
@@ -20,7 +19,7 @@ struct plan_map {
     bool tied;
 };
 
-int plan_map_make(struct plan_map *map, const struct config *c, const struct st_model *m, const struct cli_list *allow_extra,
+int plan_map_make(struct plan_map *map, const struct config *c, const struct st_model *m, struct extras *extras,
                   struct notes *notes, struct error *err);
 void plan_map_free(struct plan_map *map);
 

@@ -7,6 +7,7 @@
 #ifndef TERNPACK_BASE_FORMAT_SAFETENSORS_H
 #define TERNPACK_BASE_FORMAT_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,6 +64,8 @@ struct st_model {
     size_t n_shards;
     struct st_tensor *tensors; /* sorted by shard, then offset */
     size_t n_tensors;
+    const char **absent; /* listed by the index, held by no shard, left out (see st_open_dir_except) */
+    size_t n_absent;
     struct st_index *index; /* private */
     struct arena arena;
 };
@@ -73,6 +76,10 @@ int st_open_file(struct st_model *m, const char *path, struct error *err);
  * must agree exactly; shard names are plain names inside the folder. ERROR_MISSING names every absent shard; a folder
  * with only pytorch_model.bin says to re-save as safetensors. */
 int st_open_dir(struct st_model *m, const char *dir, struct error *err);
+/* The same, but the index and the shards may differ in tensors whose names leave_out() accepts, and shards that should hold
+ * nothing else may be absent (case P11). Such tensors are in *m when a shard holds them. NULL: as st_open_dir. */
+typedef bool st_leave_out(void *ctx, const char *tensor);
+int st_open_dir_except(struct st_model *m, const char *dir, st_leave_out *leave_out, void *ctx, struct error *err);
 void st_close(struct st_model *m);
 const struct st_tensor *st_find(const struct st_model *m, const char *name); /* O(1) */
 /* n elements starting at `first` (byte-aligned dtypes only), raw bytes. */

@@ -24,8 +24,15 @@ struct folder {
     const struct json *map; /* weight_map */
     const char **shards;    /* distinct shard names, sorted; borrowed from doc */
     size_t n_shards, cap;
+    st_leave_out *leave_out; /* may be NULL */
+    void *ctx;
     struct error *err;
 };
+
+static bool left_out(const struct folder *f, const char *tensor)
+{
+    return f->leave_out && f->leave_out(f->ctx, tensor);
+}
 
 static int by_string(const void *a, const void *b)
 {
@@ -102,22 +109,38 @@ static int collect_shards(struct folder *f)
     return 0;
 }
 
-static int check_present(const struct folder *f)
+/* Does the index place a tensor in this shard that is not to be left out? */
+static bool is_needed(const struct folder *f, const char *shard)
+{
+    if (!f->leave_out)
+        return true;
+    for (const struct json *v = json_first(f->map); v; v = json_next(v))
+        if (!strcmp(json_str(v), shard) && !left_out(f, json_key(v)))
+            return true;
+    return false;
+}
+
+/* Shards that are absent and not needed are taken off the list. */
+static int check_present(struct folder *f)
 {
     struct buffer missing = { 0 };
-    size_t n = 0;
+    size_t n = 0, kept = 0, n_listed = f->n_shards;
     int rc = 0;
-    for (size_t i = 0; i < f->n_shards && !rc; i++) {
+    for (size_t i = 0; i < n_listed && !rc; i++) {
         char *path = file_join(f->dir, f->shards[i], f->err);
+        bool present = path && file_exists(path);
         if (!path)
             rc = ERROR_NOMEM;
-        else if (!file_exists(path))
+        else if (!present && is_needed(f, f->shards[i]))
             list_name(&missing, &n, f->shards[i]);
+        else if (present)
+            f->shards[kept++] = f->shards[i];
         mem_free(path);
     }
+    f->n_shards = kept;
     if (!rc && n)
-        rc = error_set(f->err, ERROR_MISSING, "%s: %zu of %zu files of the index are missing: %s", f->dir, n,
-                       f->n_shards, missing.data);
+        rc = error_set(f->err, ERROR_MISSING, "%s: %zu of %zu files of the index %s missing: %s", f->dir, n, n_listed,
+                       n == 1 ? "is" : "are", missing.data);
     buffer_free(&missing);
     return rc;
 }
@@ -162,6 +185,15 @@ static int open_shards(struct folder *f)
     return rc;
 }
 
+static int remember_absent(const struct folder *f, const char *tensor)
+{
+    struct st_model *m = f->m;
+    if (!m->absent && !(m->absent = arena_alloc(&m->arena, json_count(f->map), sizeof *m->absent, f->err)))
+        return ERROR_NOMEM;
+    m->absent[m->n_absent] = arena_strndup(&m->arena, tensor, strlen(tensor), f->err);
+    return m->absent[m->n_absent++] ? 0 : ERROR_NOMEM;
+}
+
 /* Both directions: every entry of the map in the shard it names, every tensor of the shards in the map (case P12). */
 static int check_agreement(const struct folder *f)
 {
@@ -171,12 +203,15 @@ static int check_agreement(const struct folder *f)
     int rc = 0;
     for (const struct json *v = json_first(f->map); v && rc >= 0; v = json_next(v)) {
         const struct st_tensor *t = st_find(f->m, json_key(v));
-        if (!t || strcmp(file_basename(f->m->shards[t->shard].file.path), json_str(v)))
+        bool here = t && !strcmp(file_basename(f->m->shards[t->shard].file.path), json_str(v));
+        if (!here && !left_out(f, json_key(v)))
             list_name(&absent, &n_absent, json_key(v));
+        else if (!t && (rc = remember_absent(f, json_key(v))))
+            break;
         rc = names_add(&listed, json_key(v), 0, f->err);
     }
     for (size_t i = 0; i < f->m->n_tensors && rc >= 0; i++)
-        if (names_find(&listed, f->m->tensors[i].name) == NAMES_NONE)
+        if (names_find(&listed, f->m->tensors[i].name) == NAMES_NONE && !left_out(f, f->m->tensors[i].name))
             list_name(&extra, &n_extra, f->m->tensors[i].name);
     if (rc >= 0 && (n_absent || n_extra))
         rc = error_set(f->err, ERROR_FORMAT,
@@ -189,33 +224,39 @@ static int check_agreement(const struct folder *f)
     return rc < 0 ? rc : 0;
 }
 
-static int open_indexed(struct st_model *m, const char *dir, const char *index_path, struct error *err)
+static int open_indexed(struct folder *f)
 {
-    struct folder f = { .m = m, .dir = dir, .index_path = index_path, .err = err };
-    int rc = json_parse_file(&f.doc, index_path, max_index, 16, err);
+    int rc = json_parse_file(&f->doc, f->index_path, max_index, 16, f->err);
     if (rc)
         goto out;
-    f.map = json_get(json_root(f.doc), "weight_map");
-    if (json_is_null(f.map) || json_kind(f.map) != JSON_OBJECT) {
-        rc = error_set(err, ERROR_FORMAT, "%s: weight_map is missing or no object", index_path);
+    f->map = json_get(json_root(f->doc), "weight_map");
+    if (json_is_null(f->map) || json_kind(f->map) != JSON_OBJECT) {
+        rc = error_set(f->err, ERROR_FORMAT, "%s: weight_map is missing or no object", f->index_path);
         goto out;
     }
-    if ((rc = collect_shards(&f)) || (rc = check_present(&f)) || (rc = open_shards(&f)))
+    if ((rc = collect_shards(f)) || (rc = check_present(f)) || (rc = open_shards(f)))
         goto out;
-    rc = check_agreement(&f);
+    rc = check_agreement(f);
 out:
-    mem_free(f.shards);
-    json_free(f.doc);
+    mem_free(f->shards);
+    json_free(f->doc);
     return rc;
 }
 
 int st_open_dir(struct st_model *m, const char *dir, struct error *err)
 {
+    return st_open_dir_except(m, dir, NULL, NULL, err);
+}
+
+int st_open_dir_except(struct st_model *m, const char *dir, st_leave_out *leave_out, void *ctx, struct error *err)
+{
+    struct folder f = { .m = m, .dir = dir, .leave_out = leave_out, .ctx = ctx, .err = err };
     *m = (struct st_model){ 0 };
     int rc = ERROR_NOMEM;
     char *single = file_join(dir, SINGLE, err), *index = file_join(dir, INDEX, err);
     if (!single || !index)
         goto out;
+    f.index_path = index;
     if (!file_exists(dir))
         rc = error_set(err, ERROR_MISSING, "%s: no such folder", dir);
     else if (!file_is_dir(dir))
@@ -223,7 +264,7 @@ int st_open_dir(struct st_model *m, const char *dir, struct error *err)
     else if (file_exists(single))
         rc = st_add_shard(m, single, err);
     else if (file_exists(index))
-        rc = open_indexed(m, dir, index, err);
+        rc = open_indexed(&f);
     else
         rc = no_weights(dir, err);
 out:

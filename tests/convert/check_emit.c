@@ -30,10 +30,11 @@ struct run {
 static void open_run(struct run *r, const char *dir, const char *config, int dtype, bool clamp, unsigned threads)
 {
     struct convert_options o = { .dtype = dtype };
+    struct extras none = { 0 };
     memset(r, 0, sizeof *r);
     folder_parse(&r->c, config);
     ck_ok(st_open_dir(&r->m, dir, &r->err), r->err);
-    ck_ok(plan_make(&r->p, &r->c, &r->m, &o, &r->notes, &r->err), r->err);
+    ck_ok(plan_make(&r->p, &r->c, &r->m, &o, &none, &r->notes, &r->err), r->err);
     ck_ok(emit_open(&r->e, &r->p, &r->m, clamp, threads, PROGRESS_NONE, &r->err), r->err);
 }
 

@@ -16,6 +16,7 @@ struct bench { /* a folder being changed, and what plan_make says of it */
     struct config c;
     struct st_model m;
     struct convert_options o;
+    struct extras x;
     struct plan p;
     struct notes notes;
     struct error err;
@@ -35,7 +36,8 @@ static int make(struct bench *b)
     folder_write(dir, "model.safetensors", b->config, b->t, b->n);
     folder_parse(&b->c, b->config);
     ck_ok(st_open_dir(&b->m, dir, &b->err), b->err);
-    return plan_make(&b->p, &b->c, &b->m, &b->o, &b->notes, &b->err);
+    int rc = extras_open(&b->x, &b->o.allow_extra, &b->err);
+    return rc ? rc : plan_make(&b->p, &b->c, &b->m, &b->o, &b->x, &b->notes, &b->err);
 }
 
 static void teardown(struct bench *b)
@@ -44,6 +46,7 @@ static void teardown(struct bench *b)
     st_close(&b->m);
     config_close(&b->c);
     notes_free(&b->notes);
+    extras_free(&b->x);
 }
 
 static void refuse(struct bench *b, int code, const char *words)

@@ -53,6 +53,16 @@ cp -r in short; truncate -s -1 short/model-00002-of-00002.safetensors
 expect 1 'model-00002-of-00002.safetensors' "$convert" short -o short.gguf
 [ ! -e short.gguf ] || fail "a truncated shard gave an output"
 
+# A shard of the index that is not there: refused, unless all it should hold is left out by name.
+cp -r in addon
+sed -i 's/"weight_map": *{/&"mtp.fc.weight":"mtp.safetensors",/' addon/model.safetensors.index.json
+grep -q mtp addon/model.safetensors.index.json || fail "the index was not changed"
+expect 1 '1 of 3 files of the index is missing: mtp.safetensors' "$convert" addon -o addon.gguf
+expect 1 'mtp.safetensors' "$convert" addon -o addon.gguf --allow-extra '^vision'
+expect 0 'left out mtp.fc.weight: matches' "$convert" addon -o addon.gguf --allow-extra '^mtp\.'
+rm addon/model-00002-of-00002.safetensors
+expect 1 'model-00002-of-00002.safetensors' "$convert" addon -o addon2.gguf --allow-extra '^mtp\.'
+
 # Members nobody knows are a warning; a NaN is a warning with the tensor's name and does not stop the conversion.
 cp -r "$ok" odd
 sed -i 's/^{/{"flux_capacitor":88,/' odd/config.json
