@@ -22,7 +22,8 @@ static int check_window(const struct config *c, struct error *err)
 }
 
 /* Long wavelengths are stretched by `factor`, short ones kept, those between blended by how often they turn within the
- * original context. Float32 throughout, in the order of the reference, because the file's bytes must be equal to its. */
+ * original context. Float32 throughout, in the order of the reference, because the file's bytes must be equal to its.
+ */
 void family_llama3_freqs(const struct config *c, float *out)
 {
     const struct config_scaling *s = &c->rope;

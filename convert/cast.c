@@ -68,7 +68,8 @@ static float load(uint32_t type, const uint8_t *in, size_t i)
 }
 
 /* Narrow to a 16-bit type whose infinity is the bit pattern `inf`; the pattern below it is the largest finite value. */
-static void narrow(uint32_t from, uint32_t to, const uint8_t *in, uint8_t *out, size_t n, bool clamp, struct cast_counts *c)
+static void narrow(uint32_t from, uint32_t to, const uint8_t *in, uint8_t *out, size_t n, bool clamp,
+                   struct cast_counts *c)
 {
     uint16_t inf = to == BLOCK_F16 ? 0x7c00 : 0x7f80;
     for (size_t i = 0; i < n; i++) {
@@ -85,7 +86,8 @@ static void narrow(uint32_t from, uint32_t to, const uint8_t *in, uint8_t *out, 
     }
 }
 
-void cast_values(uint32_t from, uint32_t to, const void *in, void *out, size_t n, bool clamp, struct cast_counts *counts)
+void cast_values(uint32_t from, uint32_t to, const void *in, void *out, size_t n, bool clamp,
+                 struct cast_counts *counts)
 {
     count_special(from, in, n, counts);
     if (from == to) {

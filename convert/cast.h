@@ -17,10 +17,11 @@ struct cast_counts {
 
 void cast_count(struct cast_counts *sum, const struct cast_counts *c);
 
-/* n little-endian values of type `from` to type `to` (BLOCK_F32, BLOCK_F16 or BLOCK_BF16; the same type copies bits), adding
- * to *counts. Overflow becomes infinity, or with `clamp` the largest finite value of that sign. Buffers need no alignment and
- * may not overlap. Rounding: to nearest, ties to even. */
-void cast_values(uint32_t from, uint32_t to, const void *in, void *out, size_t n, bool clamp, struct cast_counts *counts);
+/* n little-endian values of type `from` to type `to` (BLOCK_F32, BLOCK_F16 or BLOCK_BF16; the same type copies bits),
+ * adding to *counts. Overflow becomes infinity, or with `clamp` the largest finite value of that sign. Buffers need no
+ * alignment and may not overlap. Rounding: to nearest, ties to even. */
+void cast_values(uint32_t from, uint32_t to, const void *in, void *out, size_t n, bool clamp,
+                 struct cast_counts *counts);
 
 /* Can a finite value of `from` overflow `to`? */
 bool cast_may_overflow(uint32_t from, uint32_t to);

@@ -60,16 +60,18 @@ static int refuse_quantized(const struct config *c, struct error *err)
         const struct json *v = json_get(json_root(c->doc), keys[i]), *method = json_get(v, "quant_method");
         char name[96] = "an unnamed method";
         uint64_t bits = 0;
-        if (json_is_null(v) || (json_kind(v) == JSON_OBJECT && json_is_null(method) && json_is_null(json_get(v, "bits"))))
+        if (json_is_null(v) ||
+            (json_kind(v) == JSON_OBJECT && json_is_null(method) && json_is_null(json_get(v, "bits"))))
             continue;
         if (json_str(method))
             text_quote(name, sizeof name, json_str(method), strlen(json_str(method)));
         else if (json_u64(json_get(v, "bits"), &bits))
             snprintf(name, sizeof name, "%u bits", (unsigned)bits);
-        return error_set(err, ERROR_UNSUPPORTED,
-                         "config.json: %s: the checkpoint is already quantised with %s, which is not supported (expected "
-                         "float weights)",
-                         keys[i], name);
+        return error_set(
+            err, ERROR_UNSUPPORTED,
+            "config.json: %s: the checkpoint is already quantised with %s, which is not supported (expected "
+            "float weights)",
+            keys[i], name);
     }
     return 0;
 }
@@ -147,7 +149,8 @@ static int read_norm_and_act(struct config *c, struct notes *notes, struct error
     if (rc)
         return rc;
     if (!(c->rms_eps >= 0 && c->rms_eps < 1))
-        return error_set(err, ERROR_FORMAT, "config.json: rms_norm_eps: expected a number in [0, 1), found %g", c->rms_eps);
+        return error_set(err, ERROR_FORMAT, "config.json: rms_norm_eps: expected a number in [0, 1), found %g",
+                         c->rms_eps);
     if (strcmp(act, "silu") && strcmp(act, "swish"))
         return error_set(err, ERROR_UNSUPPORTED, "config.json: hidden_act: %s is not supported (expected silu)",
                          text_quote(quoted, sizeof quoted, act, strlen(act)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.json of a Hugging Face checkpoint, read strictly: every number is range-checked, every member is known to be used,
- * known to be harmless (with the reason), or listed as unknown; a member that would change the arithmetic in a way the
- * converted file cannot express is refused by name.
+ * config.json of a Hugging Face checkpoint, read strictly: every number is range-checked, every member is known to be
+ * used, known to be harmless (with the reason), or listed as unknown; a member that would change the arithmetic in a
+ * way the converted file cannot express is refused by name.
  */
 #ifndef TERNPACK_CONVERT_CONFIG_H
 #define TERNPACK_CONVERT_CONFIG_H
@@ -30,9 +30,9 @@ enum config_rope { CONFIG_ROPE_DEFAULT, CONFIG_ROPE_LINEAR, CONFIG_ROPE_YARN, CO
 struct config_scaling {
     enum config_rope type;
     double factor;
-    uint32_t orig_ctx;                                 /* yarn, llama3 */
-    double low_freq, high_freq;                        /* llama3 */
-    bool has_attn, has_beta_fast, has_beta_slow;       /* yarn */
+    uint32_t orig_ctx;                           /* yarn, llama3 */
+    double low_freq, high_freq;                  /* llama3 */
+    bool has_attn, has_beta_fast, has_beta_slow; /* yarn */
     double attn_factor, beta_fast, beta_slow;
 };
 
@@ -52,10 +52,12 @@ struct config {
     size_t n_keys;
 };
 
-/* Read DIR/config.json. Notes receive defaults that had to be assumed and the unknown members. On failure *c is closed. */
+/* Read DIR/config.json. Notes receive defaults that had to be assumed and the unknown members. On failure *c is closed.
+ */
 int config_open(struct config *c, const char *dir, struct notes *notes, struct error *err);
 /* The same from text (tests, fuzzing); `name` starts error texts. */
-int config_parse(struct config *c, const char *text, size_t n, const char *name, struct notes *notes, struct error *err);
+int config_parse(struct config *c, const char *text, size_t n, const char *name, struct notes *notes,
+                 struct error *err);
 void config_close(struct config *c); /* accepts a zero struct */
 
 #endif

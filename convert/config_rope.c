@@ -8,7 +8,8 @@
 
 #define MAX_CTX (UINT32_C(1) << 30)
 
-static int need_positive(const struct config *c, const struct json *obj, const char *key, double *out, struct error *err)
+static int need_positive(const struct config *c, const struct json *obj, const char *key, double *out,
+                         struct error *err)
 {
     int rc = json_need_f64(c->doc, obj, key, out, err);
     if (!rc && !(*out > 0 && *out <= 1e12))
@@ -24,8 +25,9 @@ static int need_ctx(const struct config *c, const struct json *obj, uint32_t *ou
     return rc;
 }
 
-/* The multiplier on cos and sin. Left out, transformers and GGUF readers both use 0.1 ln(factor) + 1. A stated one replaces
- * that number in transformers, while readers multiply by rope.scaling.yarn_attn_factor: so the quotient is written. */
+/* The multiplier on cos and sin. Left out, transformers and GGUF readers both use 0.1 ln(factor) + 1. A stated one
+ * replaces that number in transformers, while readers multiply by rope.scaling.yarn_attn_factor: so the quotient is
+ * written. */
 static int read_attn_factor(struct config *c, const struct json *obj, struct error *err)
 {
     double stated = 0, usual = c->rope.factor > 1 ? 0.1 * log(c->rope.factor) + 1 : 1;
@@ -109,12 +111,14 @@ static int read_scaling(struct config *c, const struct json *obj, struct notes *
     if (rc)
         return rc;
     if (part != 1)
-        return error_set(err, ERROR_UNSUPPORTED,
-                         "config.json: partial_rotary_factor: %g is not supported: only a part of each head would rotate "
-                         "(expected 1)",
-                         part);
+        return error_set(
+            err, ERROR_UNSUPPORTED,
+            "config.json: partial_rotary_factor: %g is not supported: only a part of each head would rotate "
+            "(expected 1)",
+            part);
     if (!json_is_null(json_get(obj, "mrope_section")) || !json_is_null(json_get(obj, "full_attention")))
-        return error_set(err, ERROR_UNSUPPORTED, "config.json: rotary settings per section or layer type are not supported");
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "config.json: rotary settings per section or layer type are not supported");
     if (a && b && strcmp(a, b))
         return error_set(err, ERROR_FORMAT, "config.json: rope_type and type name two different rope scalings");
 

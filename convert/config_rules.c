@@ -109,8 +109,8 @@ static const struct config_rule rules[] = {
 };
 
 static const char *const expected_words[] = {
-    [EXPECT_OFF] = "false, 0 or null", [EXPECT_TRUE] = "true",        [EXPECT_ONE] = "1",
-    [EXPECT_NULL] = "null",            [EXPECT_FULL] = "only full_attention",
+    [EXPECT_OFF] = "false, 0 or null",     [EXPECT_TRUE] = "true", [EXPECT_ONE] = "1", [EXPECT_NULL] = "null",
+    [EXPECT_FULL] = "only full_attention",
 };
 
 const struct config_rule *config_rule(const char *key)
@@ -212,8 +212,8 @@ int config_apply_rules(struct config *c, struct notes *notes, struct error *err)
         if (!harmless(r->expect, v)) {
             char found[96];
             describe(found, sizeof found, v);
-            return error_set(err, ERROR_UNSUPPORTED, "config.json: %s: %s is not supported: %s (expected %s)", key, found,
-                             r->why, expected_words[r->expect]);
+            return error_set(err, ERROR_UNSUPPORTED, "config.json: %s: %s is not supported: %s (expected %s)", key,
+                             found, r->why, expected_words[r->expect]);
         }
         k->status = r->expect == EXPECT_ANY ? CONFIG_IGNORED : CONFIG_USED;
         k->why = r->expect == EXPECT_ANY ? r->why : NULL;

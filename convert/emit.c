@@ -7,8 +7,8 @@
 #include "base/util/mem.h"
 #include "convert/family.h"
 
-/* Elements of a chunk: 4 MiB of F32. With WINDOW chunks under way, and an input and an output buffer for each, the buffers
- * take at most 8 * WINDOW MiB. */
+/* Elements of a chunk: 4 MiB of F32. With WINDOW chunks under way, and an input and an output buffer for each, the
+ * buffers take at most 8 * WINDOW MiB. */
 enum { CHUNK = 1 << 20, WINDOW = 4 };
 
 struct slot {
@@ -224,7 +224,8 @@ int emit_notes(const struct emit *e, struct notes *notes, struct error *err)
         if (c->nan || c->inf)
             rc = notes_add(notes, true, err, "%s: %" PRIu64 " NaN and %" PRIu64 " Inf values", name, c->nan, c->inf);
         if (!rc && c->overflow)
-            rc = notes_add(notes, true, err, "%s: %" PRIu64 " values that overflow %s clamped", name, c->overflow, type);
+            rc =
+                notes_add(notes, true, err, "%s: %" PRIu64 " values that overflow %s clamped", name, c->overflow, type);
     }
     if (!rc && tensors > MANY)
         rc = notes_add(notes, true, err,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streaming the plan's tensors: read, cast and write a few MiB at a time, results in order whatever the number of threads. */
+/* Streaming the plan's tensors: read, cast and write a few MiB at a time, results in order whatever the number of
+ * threads. */
 #ifndef TERNPACK_CONVERT_EMIT_H
 #define TERNPACK_CONVERT_EMIT_H
 

@@ -54,6 +54,7 @@ int extras_note_unused(const struct extras *x, struct notes *notes, struct error
     int rc = 0;
     for (size_t i = 0; !rc && i < x->n; i++)
         if (!x->hit[i])
-            rc = notes_add(notes, true, err, "--allow-extra=%s matches no tensor of unknown use", x->patterns->items[i]);
+            rc =
+                notes_add(notes, true, err, "--allow-extra=%s matches no tensor of unknown use", x->patterns->items[i]);
     return rc;
 }

@@ -38,8 +38,8 @@ int family_no_check(const struct config *c, struct error *err);
 int family_put_vocab_and_rope(const struct config *c, struct gguf_writer *w, struct error *err);
 int family_put_nothing(const struct config *c, struct gguf_writer *w, struct error *err);
 
-/* A row of a permuted Q or K matrix comes from this row of the checkpoint's: within each head, row 2i+s of the file is row
- * s*head_dim/2 + i of the checkpoint, so that the two rows which rotate together become neighbours. */
+/* A row of a permuted Q or K matrix comes from this row of the checkpoint's: within each head, row 2i+s of the file is
+ * row s*head_dim/2 + i of the checkpoint, so that the two rows which rotate together become neighbours. */
 uint64_t family_permuted_row(uint64_t row, uint32_t head_dim);
 /* rope_freqs.weight of llama3 scaling: head_dim/2 divisors. */
 void family_llama3_freqs(const struct config *c, float *out);

@@ -165,12 +165,9 @@ static int put_model(struct gguf_writer *w, const struct config *c, const struct
         const char *suffix;
         uint32_t value;
     } sizes[] = {
-        { "block_count", c->n_layer },
-        { "context_length", c->n_ctx },
-        { "embedding_length", c->n_embd },
-        { "feed_forward_length", c->n_ff },
-        { "attention.head_count", c->n_head },
-        { "attention.head_count_kv", c->n_head_kv },
+        { "block_count", c->n_layer },         { "context_length", c->n_ctx },
+        { "embedding_length", c->n_embd },     { "feed_forward_length", c->n_ff },
+        { "attention.head_count", c->n_head }, { "attention.head_count_kv", c->n_head_kv },
     };
     int rc = 0;
     for (size_t i = 0; !rc && i < sizeof sizes / sizeof sizes[0]; i++)
@@ -209,8 +206,8 @@ static int put_vocab(struct gguf_writer *w, const struct vocab *v, struct notes 
     return rc;
 }
 
-int header_put(struct gguf_writer *w, const char *dir, const struct config *c, const struct plan *p, const struct vocab *v,
-               const struct metadata *user, struct notes *notes, struct error *err)
+int header_put(struct gguf_writer *w, const char *dir, const struct config *c, const struct plan *p,
+               const struct vocab *v, const struct metadata *user, struct notes *notes, struct error *err)
 {
     int rc = put_text(w, "general.architecture", c->family->gguf, err);
     if (!rc)

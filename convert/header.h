@@ -11,7 +11,7 @@
 #include "convert/vocab.h"
 
 /* dir: the checkpoint's folder (for the name and generation_config.json). */
-int header_put(struct gguf_writer *w, const char *dir, const struct config *c, const struct plan *p, const struct vocab *v,
-               const struct metadata *user, struct notes *notes, struct error *err);
+int header_put(struct gguf_writer *w, const char *dir, const struct config *c, const struct plan *p,
+               const struct vocab *v, const struct metadata *user, struct notes *notes, struct error *err);
 
 #endif

@@ -152,7 +152,8 @@ static void find_basename(struct parts *p)
 }
 
 /* Parts with `kind` (and without `but`) joined by dashes; NULL when there are none. Repeated sizes count once. */
-static int join(struct guesser *g, const struct parts *p, unsigned kind, unsigned but, const char **out, struct error *err)
+static int join(struct guesser *g, const struct parts *p, unsigned kind, unsigned but, const char **out,
+                struct error *err)
 {
     size_t room = 1;
     for (size_t i = 0; i < p->n; i++)
@@ -197,7 +198,8 @@ static int split(struct guesser *g, const char *name, struct parts *p, struct er
     return 0;
 }
 
-/* "smollm2-135m" -> "Smollm2 135m": words in lower case get a capital, except versions and those that begin with a digit. */
+/* "smollm2-135m" -> "Smollm2 135m": words in lower case get a capital, except versions and those that begin with a
+ * digit. */
 static int title(struct guesser *g, const char *s, const char **out, struct error *err)
 {
     char *t = arena_alloc(g->arena, strlen(s) + 2, 1, err), *at = t;
@@ -257,7 +259,8 @@ static int guess_from(struct guesser *g, const char *model_id, struct identity *
     annotate(g, &p);
     prefer_numbers(&p);
     find_basename(&p);
-    if ((rc = join(g, &p, IS_BASENAME, 0, &found.basename, err)) || (rc = join(g, &p, IS_SIZE, 0, &found.size_label, err)) ||
+    if ((rc = join(g, &p, IS_BASENAME, 0, &found.basename, err)) ||
+        (rc = join(g, &p, IS_SIZE, 0, &found.size_label, err)) ||
         (rc = join(g, &p, IS_FINETUNE, 0, &found.finetune, err)) ||
         (rc = join(g, &p, IS_VERSION, IS_BASENAME, &found.version, err)))
         return rc;

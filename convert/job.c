@@ -14,8 +14,12 @@ enum { ALIGNMENT = 32 };
 /* Everything in the folder is read by name; the output must be none of the files that were opened. */
 static int check_output(const struct job *j, struct error *err)
 {
-    static const char *const texts[] = { "config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json",
-                                         "special_tokens_map.json", "model.safetensors.index.json" };
+    static const char *const texts[] = { "config.json",
+                                         "tokenizer.json",
+                                         "tokenizer_config.json",
+                                         "generation_config.json",
+                                         "special_tokens_map.json",
+                                         "model.safetensors.index.json" };
     enum { N_TEXTS = sizeof texts / sizeof texts[0] };
     size_t n = j->model.n_shards + N_TEXTS;
     const char **inputs = mem_zalloc(n, sizeof *inputs, "list of inputs", err);
@@ -75,7 +79,8 @@ int job_open(struct job *j, const struct convert_options *opt, struct error *err
     *j = (struct job){ .opt = opt };
     int rc = 0;
     if (!file_is_dir(opt->dir))
-        rc = error_set(err, ERROR_IO, "%s: no such folder (expected one with config.json and model.safetensors)", opt->dir);
+        rc = error_set(err, ERROR_IO, "%s: no such folder (expected one with config.json and model.safetensors)",
+                       opt->dir);
     if (!rc)
         rc = config_open(&j->config, opt->dir, &j->notes, err);
     if (!rc)
@@ -102,9 +107,8 @@ static int read_back(const struct job *j, struct error *err)
     struct gguf g = { 0 };
     int rc = gguf_open(&g, j->opt->out, 0, err);
     if (!rc && (g.n_tensors != j->plan.n_tensors || g.file.size != j->file_bytes))
-        rc = error_set(err, ERROR_INTERNAL,
-                       "%s: read back %zu tensors in %" PRIu64 " bytes, planned %zu in %" PRIu64, j->opt->out, g.n_tensors,
-                       g.file.size, j->plan.n_tensors, j->file_bytes);
+        rc = error_set(err, ERROR_INTERNAL, "%s: read back %zu tensors in %" PRIu64 " bytes, planned %zu in %" PRIu64,
+                       j->opt->out, g.n_tensors, g.file.size, j->plan.n_tensors, j->file_bytes);
     for (size_t i = 0; !rc && i < g.n_tensors; i++)
         if (strcmp(g.tensors[i].name, j->plan.tensors[i].name) || g.tensors[i].type != j->plan.tensors[i].type)
             rc = error_set(err, ERROR_INTERNAL, "%s: tensor %zu read back as %s, planned %s", j->opt->out, i,

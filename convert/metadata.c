@@ -7,10 +7,11 @@
 #include "base/util/text.h"
 
 static const char *const identity_keys[] = {
-    "general.name",         "general.author",       "general.version",    "general.organization", "general.finetune",
-    "general.basename",     "general.description",  "general.quantized_by", "general.size_label", "general.license",
-    "general.license.name", "general.license.link", "general.url",        "general.doi",          "general.uuid",
-    "general.repo_url",     "general.source.url",   "general.source.doi", "general.source.uuid",  "general.source.repo_url",
+    "general.name",       "general.author",     "general.version",      "general.organization",
+    "general.finetune",   "general.basename",   "general.description",  "general.quantized_by",
+    "general.size_label", "general.license",    "general.license.name", "general.license.link",
+    "general.url",        "general.doi",        "general.uuid",         "general.repo_url",
+    "general.source.url", "general.source.doi", "general.source.uuid",  "general.source.repo_url",
 };
 
 const char *metadata_identity_key(unsigned index)
@@ -38,8 +39,8 @@ const char *metadata_get(const struct metadata *m, const char *key)
 /* Keys under these prefixes state facts of the file; readers act on them. */
 static bool reserved(const char *key, const char *arch)
 {
-    static const char *const prefixes[] = { "general.", "tokenizer.", "split.", "ternpack.", "prism.", "quantize.",
-                                            "imatrix.", "adapter.",   "GGUF." };
+    static const char *const prefixes[] = { "general.",  "tokenizer.", "split.",   "ternpack.", "prism.",
+                                            "quantize.", "imatrix.",   "adapter.", "GGUF." };
     size_t n = strlen(arch);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
         if (text_starts(key, prefixes[i]))
@@ -50,7 +51,8 @@ static bool reserved(const char *key, const char *arch)
 static bool well_formed(const char *key)
 {
     size_t n = strlen(key);
-    return n && n < 256 && strchr(key, '.') && strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == n;
+    return n && n < 256 && strchr(key, '.') &&
+           strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == n;
 }
 
 static int add(struct metadata *m, const char *text, const char *arch, struct error *err)
@@ -65,7 +67,8 @@ static int add(struct metadata *m, const char *text, const char *arch, struct er
     if (!key)
         return ERROR_NOMEM;
     if (!well_formed(key))
-        return error_set(err, ERROR_USAGE, "--metadata=%s: a key is letters, digits, '_', '-' and at least one '.'", quoted);
+        return error_set(err, ERROR_USAGE, "--metadata=%s: a key is letters, digits, '_', '-' and at least one '.'",
+                         quoted);
     if (reserved(key, arch))
         return error_set(err, ERROR_USAGE, "--metadata=%s: the conversion decides this key", quoted);
     if (metadata_get(m, key))

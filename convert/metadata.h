@@ -20,7 +20,8 @@ struct metadata {
     struct arena arena;
 };
 
-/* ERROR_USAGE: no '=', a repeated key, or one that the conversion itself decides. `arch` is the prefix of the model's keys. */
+/* ERROR_USAGE: no '=', a repeated key, or one that the conversion itself decides. `arch` is the prefix of the model's
+ * keys. */
 int metadata_parse(struct metadata *m, const struct cli_list *list, const char *arch, struct error *err);
 void metadata_free(struct metadata *m);
 /* NULL when not set. */

@@ -8,7 +8,8 @@
 #include "base/util/text.h"
 
 /* Best known first: a checkpoint of a whole model, of its inner part alone, and of a text model within a larger one. */
-static const char *const prefixes[] = { "model.", "", "model.language_model.", "language_model.model.", "model.model." };
+static const char *const prefixes[] = { "model.", "", "model.language_model.", "language_model.model.",
+                                        "model.model." };
 
 static const struct {
     enum role role;
@@ -189,6 +190,7 @@ const char *names_nearest(const struct family *f, const char *prefix, const char
     if (role == ROLE_OTHER)
         return NULL;
     names_make(role, layer, prefix, buf);
-    bool near = best <= 8 && (best * 3 <= strlen(name) || text_ends(buf, name)); /* a third mistyped, or cut at the front */
+    /* At most a third mistyped, or cut at the front. */
+    bool near = best <= 8 && (best * 3 <= strlen(name) || text_ends(buf, name));
     return near ? buf : NULL;
 }

@@ -26,7 +26,8 @@ struct names_match {
 
 enum { NAMES_MAX = 256 };
 
-/* The common prefix of the checkpoint's names ("model." for most), found by where the embedding is; NULL: no embedding. */
+/* The common prefix of the checkpoint's names ("model." for most), found by where the embedding is; NULL: no embedding.
+ */
 const char *names_prefix(const struct st_model *m);
 /* `prefix` as above (NULL: the usual one). Q/K norms are known only to families that have them. */
 struct names_match names_of(const struct family *f, const char *prefix, const char *name);

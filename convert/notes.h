@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the report tells besides numbers: warnings (the user should look) and notes (what was decided and why). Order kept. */
+/* What the report tells besides numbers: warnings (the user should look) and notes (what was decided and why). Order
+ * kept. */
 #ifndef TERNPACK_CONVERT_NOTES_H
 #define TERNPACK_CONVERT_NOTES_H
 

@@ -101,7 +101,8 @@ static uint32_t written_type(const struct convert_options *o, uint32_t n_dims, u
     }
 }
 
-static int fill_tensor(struct plan_tensor *t, const struct config *c, const struct convert_options *o, struct error *err)
+static int fill_tensor(struct plan_tensor *t, const struct config *c, const struct convert_options *o,
+                       struct error *err)
 {
     uint32_t stored = 0;
     int rc = stored_type(t->src, &stored, err);
@@ -126,8 +127,12 @@ static int add_rope_freqs(struct plan *p, const struct config *c, struct plan_te
     if (!p->rope_freqs)
         return ERROR_NOMEM;
     family_llama3_freqs(c, p->rope_freqs);
-    *t = (struct plan_tensor){ .role = ROLE_ROPE_FREQS, .values = p->rope_freqs, .type = BLOCK_F32, .n_dims = 1,
-                               .ne = { n, 1 }, .n_elements = n };
+    *t = (struct plan_tensor){ .role = ROLE_ROPE_FREQS,
+                               .values = p->rope_freqs,
+                               .type = BLOCK_F32,
+                               .n_dims = 1,
+                               .ne = { n, 1 },
+                               .n_elements = n };
     role_name(ROLE_ROPE_FREQS, -1, t->name);
     return 0;
 }

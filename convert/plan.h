@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan: which tensor of the checkpoint becomes which tensor of the file, in what type and shape. Made from headers alone
- * (except for the comparison of a stored output head with the tied embedding), before anything is written; writing follows
- * it literally. The order is the roles' order, so single and sharded checkpoints give the same file.
+ * The plan: which tensor of the checkpoint becomes which tensor of the file, in what type and shape. Made from headers
+ * alone (except for the comparison of a stored output head with the tied embedding), before anything is written;
+ * writing follows it literally. The order is the roles' order, so single and sharded checkpoints give the same file.
  */
 #ifndef TERNPACK_CONVERT_PLAN_H
 #define TERNPACK_CONVERT_PLAN_H
@@ -25,9 +25,9 @@ struct plan_tensor {
     const float *values;         /* n_elements; owned by the plan */
     uint32_t type;               /* BLOCK_F32, BLOCK_F16 or BLOCK_BF16 */
     uint32_t n_dims;
-    uint64_t ne[2];         /* fastest first */
+    uint64_t ne[2]; /* fastest first */
     uint64_t n_elements;
-    uint32_t permute_head;  /* rows are regrouped within heads of this many rows; 0: rows as they are */
+    uint32_t permute_head; /* rows are regrouped within heads of this many rows; 0: rows as they are */
 };
 
 struct plan_dropped {
@@ -45,7 +45,8 @@ struct plan {
     float *rope_freqs;
 };
 
-/* ERROR_MISMATCH, ERROR_MISSING, ERROR_UNSUPPORTED, ERROR_FORMAT: one line that names the tensor. On failure *p is freed. */
+/* ERROR_MISMATCH, ERROR_MISSING, ERROR_UNSUPPORTED, ERROR_FORMAT: one line that names the tensor. On failure *p is
+ * freed. */
 int plan_make(struct plan *p, const struct config *c, const struct st_model *m, const struct convert_options *o,
               struct extras *extras, struct notes *notes, struct error *err);
 /* Plan of a file without tensors (--vocab-only). */

@@ -74,8 +74,8 @@ static int refuse_unknown(const struct mapper *mp, const struct st_tensor *t, si
     if (n_unknown == mp->model->n_tensors)
         return error_set(err, ERROR_UNSUPPORTED, "none of the %zu tensors has a name known for %s, the first is %s",
                          n_unknown, mp->config->architecture, quoted);
-    error_set(err, ERROR_UNSUPPORTED, "%s: no use for this tensor is known in %s%s%s%s; --allow-extra leaves it out", quoted,
-              mp->config->architecture, more, known ? "; nearest known name: " : "", known ? known : "");
+    error_set(err, ERROR_UNSUPPORTED, "%s: no use for this tensor is known in %s%s%s%s; --allow-extra leaves it out",
+              quoted, mp->config->architecture, more, known ? "; nearest known name: " : "", known ? known : "");
     return plan_blame(mp->model, t, err);
 }
 
@@ -150,8 +150,9 @@ static int decide_head(struct mapper *mp, struct notes *notes, struct error *err
             return error_set(err, ERROR_MISSING, "%s is missing, and config.json's tie_word_embeddings is false",
                              names_make(ROLE_OUTPUT, -1, mp->prefix, name));
         if (mp->config->tied == CONFIG_TIED_UNSAID)
-            return notes_add(notes, false, err,
-                             "no lm_head.weight and no tie_word_embeddings in config.json: the head is tied to the embedding");
+            return notes_add(
+                notes, false, err,
+                "no lm_head.weight and no tie_word_embeddings in config.json: the head is tied to the embedding");
         return 0;
     }
     if (mp->config->tied != CONFIG_TIED || !embd->tensor)
@@ -203,8 +204,8 @@ static int note_dropped(const struct mapper *mp, struct notes *notes, struct err
     for (size_t i = 0; !rc && i < mp->map->n_dropped; i++) {
         char quoted[300];
         const struct plan_dropped *d = &mp->map->dropped[i];
-        rc = notes_add(notes, false, err, "left out %s: %s", text_quote(quoted, sizeof quoted, d->name, strlen(d->name)),
-                       d->why);
+        rc = notes_add(notes, false, err, "left out %s: %s",
+                       text_quote(quoted, sizeof quoted, d->name, strlen(d->name)), d->why);
     }
     return rc ? rc : extras_note_unused(mp->extras, notes, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First half of the plan: every tensor of the checkpoint finds its role, or is dropped for a stated reason, or is refused. */
+/* First half of the plan: every tensor of the checkpoint finds its role, or is dropped for a stated reason, or is
+ * refused. */
 #ifndef TERNPACK_CONVERT_PLAN_MAP_H
 #define TERNPACK_CONVERT_PLAN_MAP_H
 

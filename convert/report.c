@@ -10,7 +10,9 @@
 #include "base/util/text.h"
 #include "convert/family.h"
 
-static const char *const status_words[] = { [CONFIG_USED] = "used", [CONFIG_IGNORED] = "ignored", [CONFIG_UNKNOWN] = "unknown" };
+static const char *const status_words[] = {
+    [CONFIG_USED] = "used", [CONFIG_IGNORED] = "ignored", [CONFIG_UNKNOWN] = "unknown"
+};
 
 static const char *file_type_name(uint32_t file_type)
 {
@@ -156,8 +158,8 @@ int report_json(const struct job *j, bool with_plan, struct buffer *b, struct er
     if (!rc)
         rc = put_str(b, "output", j->opt->out, err);
     if (!rc)
-        rc = buffer_printf(b, err, ",\"written\":%s,\"architecture\":\"%s\",", j->opt->common.dry_run ? "false" : "true",
-                           j->config.family->gguf);
+        rc = buffer_printf(b, err, ",\"written\":%s,\"architecture\":\"%s\",",
+                           j->opt->common.dry_run ? "false" : "true", j->config.family->gguf);
     if (!rc)
         rc = put_str(b, "hf_architecture", j->config.architecture, err);
     if (!rc)

@@ -15,7 +15,8 @@ static uint16_t one_to_16(float v, uint32_t to, bool clamp, struct cast_counts *
     return bytes_get_u16(out);
 }
 
-/* Every 16-bit pattern to F32 and back is itself (a NaN stays a NaN), and the widened value is the one the format defines. */
+/* Every 16-bit pattern to F32 and back is itself (a NaN stays a NaN), and the widened value is the one the format
+ * defines. */
 START_TEST(all_16_bit_patterns)
 {
     static const uint32_t types[] = { BLOCK_F16, BLOCK_BF16 };

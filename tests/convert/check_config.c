@@ -105,7 +105,8 @@ START_TEST(yarn_and_linear)
     ck_assert(c.rope.factor == 2.5);
     config_close(&c);
 
-    folder_parse(&c, llama(",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,\"beta_fast\":16,\"extrapolation_factor\":1}"));
+    folder_parse(
+        &c, llama(",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,\"beta_fast\":16,\"extrapolation_factor\":1}"));
     ck_assert_int_eq(c.rope.type, CONFIG_ROPE_YARN);
     ck_assert_uint_eq(c.rope.orig_ctx, 256);
     ck_assert(c.rope.has_beta_fast && c.rope.beta_fast == 16 && !c.rope.has_beta_slow && !c.rope.has_attn);
@@ -208,9 +209,10 @@ START_TEST(refuses_nonsense)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         refuse(llama(rows[i].extra), ERROR_FORMAT, rows[i].words);
-    refuse("{\"model_type\":\"qwen3\",\"hidden_size\":8,\"intermediate_size\":8,\"num_hidden_layers\":1,\"vocab_size\":8,"
-           "\"num_attention_heads\":3,\"num_key_value_heads\":2,\"max_position_embeddings\":8}",
-           ERROR_FORMAT, "num_key_value_heads 2");
+    refuse(
+        "{\"model_type\":\"qwen3\",\"hidden_size\":8,\"intermediate_size\":8,\"num_hidden_layers\":1,\"vocab_size\":8,"
+        "\"num_attention_heads\":3,\"num_key_value_heads\":2,\"max_position_embeddings\":8}",
+        ERROR_FORMAT, "num_key_value_heads 2");
     refuse("{}", ERROR_FORMAT, "architectures");
     refuse("[]", ERROR_FORMAT, "an object");
     refuse("{\"architectures\":[]}", ERROR_FORMAT, "architectures");

@@ -12,9 +12,9 @@
 #include "tests/support/support.h"
 
 /* Eleven heads of 96 rows of 1000 columns: 1056000 elements, so a chunk of 2^20 ends inside a row of the permuted Q. */
-#define WIDE                                                                                                               \
-    "{\"architectures\":[\"LlamaForCausalLM\"],\"hidden_size\":1000,\"intermediate_size\":8,\"num_hidden_layers\":1,"      \
-    "\"num_attention_heads\":11,\"head_dim\":96,\"num_key_value_heads\":1,\"vocab_size\":8,"                               \
+#define WIDE                                                                                                           \
+    "{\"architectures\":[\"LlamaForCausalLM\"],\"hidden_size\":1000,\"intermediate_size\":8,\"num_hidden_layers\":1,"  \
+    "\"num_attention_heads\":11,\"head_dim\":96,\"num_key_value_heads\":1,\"vocab_size\":8,"                           \
     "\"max_position_embeddings\":32,\"tie_word_embeddings\":true}"
 enum { HEADS = 11, HEAD_DIM = 96, COLS = 1000 };
 
@@ -167,8 +167,8 @@ START_TEST(overflow_is_counted_before_writing)
     open_run(&r, dir, folder_config, DTYPE_F16, false, 1);
     ck_assert(emit_needs_scan(&r.e));
     ck_assert_int_eq(emit_scan(&r.e, &r.err), ERROR_UNSUPPORTED);
-    ck_assert_msg(strstr(r.err.text, "3 values in 1 tensor overflow F16") && strstr(r.err.text, "mlp.up_proj.weight"), "%s",
-                  r.err.text);
+    ck_assert_msg(strstr(r.err.text, "3 values in 1 tensor overflow F16") && strstr(r.err.text, "mlp.up_proj.weight"),
+                  "%s", r.err.text);
     close_run(&r);
     open_run(&r, dir, folder_config, DTYPE_AUTO, false, 1);
     ck_assert(!emit_needs_scan(&r.e));
@@ -201,12 +201,15 @@ START_TEST(clamped_values_and_notes)
 }
 END_TEST
 
-/* 1, 3.2995391, 8, ... as llama.cpp's converter has them for theta 10000, head 16, factor 8, low 1, high 4, context 32. */
+/* 1, 3.2995391, 8, ... as llama.cpp's converter has them for theta 10000, head 16, factor 8, low 1, high 4, context 32.
+ */
 START_TEST(llama3_factors)
 {
     static const uint32_t want[] = { 0x3f800000, 0x40532ba6, 0x41000000, 0x41000000 };
-    struct config c = { .head_dim = 16, .rope_theta = 10000,
-                        .rope = { .type = CONFIG_ROPE_LLAMA3, .factor = 8, .low_freq = 1, .high_freq = 4, .orig_ctx = 32 } };
+    struct config c = { .head_dim = 16,
+                        .rope_theta = 10000,
+                        .rope = {
+                            .type = CONFIG_ROPE_LLAMA3, .factor = 8, .low_freq = 1, .high_freq = 4, .orig_ctx = 32 } };
     float out[8];
     family_llama3_freqs(&c, out);
     for (size_t i = 0; i < 8; i++)

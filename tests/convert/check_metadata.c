@@ -26,8 +26,14 @@ END_TEST
 
 START_TEST(refuses_the_rest)
 {
-    static const char *bad[] = { "general.author",      "=x",           "nodot=x",      "general.file_type=1",
-                                 "llama.block_count=2", "tokenizer.x=y", "sp ace.key=x", "ternpack.version=1",
+    static const char *bad[] = { "general.author",
+                                 "=x",
+                                 "nodot=x",
+                                 "general.file_type=1",
+                                 "llama.block_count=2",
+                                 "tokenizer.x=y",
+                                 "sp ace.key=x",
+                                 "ternpack.version=1",
                                  "a.b=\xff" };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct metadata m;

@@ -6,7 +6,8 @@
 
 START_TEST(roles_and_back)
 {
-    static const char *const prefixes[] = { "model.", "", "model.language_model.", "language_model.model.", "model.model." };
+    static const char *const prefixes[] = { "model.", "", "model.language_model.", "language_model.model.",
+                                            "model.model." };
     char name[NAMES_MAX];
     for (size_t p = 0; p < 5; p++)
         for (enum role r = 0; r < ROLE_OTHER; r++) {

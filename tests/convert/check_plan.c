@@ -52,8 +52,8 @@ static void teardown(struct bench *b)
 static void refuse(struct bench *b, int code, const char *words)
 {
     int rc = make(b);
-    ck_assert_msg(rc == code && strstr(b->err.text, words), "code %d: %s (expected %d with \"%s\")", rc, b->err.text, code,
-                  words);
+    ck_assert_msg(rc == code && strstr(b->err.text, words), "code %d: %s (expected %d with \"%s\")", rc, b->err.text,
+                  code, words);
     ck_assert_ptr_null(b->p.tensors);
     teardown(b);
 }
@@ -69,9 +69,9 @@ static bool noted(const struct bench *b, bool warning, const char *words)
 START_TEST(order_types_and_shapes)
 {
     static const char *const want[] = {
-        "token_embd.weight",       "blk.0.attn_norm.weight", "blk.0.attn_q.weight",   "blk.0.attn_k.weight",
-        "blk.0.attn_v.weight",     "blk.0.attn_output.weight", "blk.0.ffn_norm.weight", "blk.0.ffn_gate.weight",
-        "blk.0.ffn_up.weight",     "blk.0.ffn_down.weight",  "output_norm.weight",
+        "token_embd.weight",   "blk.0.attn_norm.weight",   "blk.0.attn_q.weight",   "blk.0.attn_k.weight",
+        "blk.0.attn_v.weight", "blk.0.attn_output.weight", "blk.0.ffn_norm.weight", "blk.0.ffn_gate.weight",
+        "blk.0.ffn_up.weight", "blk.0.ffn_down.weight",    "output_norm.weight",
     };
     struct bench b;
     setup(&b);

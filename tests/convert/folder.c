@@ -78,7 +78,8 @@ void folder_write(const char *dir, const char *name, const char *config, const s
         char cols[32] = "";
         if (t[i].cols)
             snprintf(cols, sizeof cols, ",%" PRIu64, t[i].cols);
-        ck_ok(buffer_printf(&b, &err, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%" PRIu64 "%s],\"data_offsets\":[%zu,%zu]}",
+        ck_ok(buffer_printf(&b, &err,
+                            "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%" PRIu64 "%s],\"data_offsets\":[%zu,%zu]}",
                             i ? "," : "", t[i].name, t[i].dtype, t[i].rows, cols, at, at + bytes_of(&t[i])),
               err);
         at += bytes_of(&t[i]);

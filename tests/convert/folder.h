@@ -11,7 +11,7 @@
 
 struct folder_tensor {
     const char *name;
-    const char *dtype; /* "F32", "F16", "BF16", "I64" */
+    const char *dtype;   /* "F32", "F16", "BF16", "I64" */
     uint64_t rows, cols; /* cols 0: one dimension */
     const void *data;    /* NULL: a byte pattern made from the name */
 };
