@@ -79,6 +79,7 @@ same "$tmp/j1.gguf" "$tmp/old.gguf" "old output"
 same "$tmp/j1.gguf.sha256" "$tmp/old.gguf.sha256" "old checksum"
 [ ! -e "$tmp/old.gguf.partial" ] || fail "a failed run left old.gguf.partial"
 expect 2 'folder|No such file' "$pack" "$tmp/g.gguf" -o "$tmp/missing/o.gguf"
+expect 2 'proc' "$pack" "$tmp/g.gguf" -o /proc/o.gguf # refuses even root
 if [ "$(id -u)" != 0 ]; then
     mkdir "$tmp/ro"
     chmod a-w "$tmp/ro"
