@@ -13,3 +13,5 @@ dist_check_SCRIPTS += tests/interop/convert_rope.sh
 TESTS += tests/interop/convert_rope.sh
 dist_check_SCRIPTS += tests/interop/pack.sh
 TESTS += tests/interop/pack.sh
+dist_check_SCRIPTS += tests/interop/calib.sh tests/interop/calib_smollm.sh
+TESTS += tests/interop/calib.sh tests/interop/calib_smollm.sh
