@@ -7,7 +7,7 @@ libruntime_a_SOURCES = runtime/model.h runtime/tokenizer.h runtime/commands.h ru
 	runtime/score.h runtime/score.c runtime/kl.h runtime/kl.c runtime/klbase.h runtime/klbase.c \
 	runtime/sample.h runtime/sample.c runtime/text_input.h runtime/text_input.c \
 	runtime/options.c runtime/env.c runtime/cmd_perplexity.c runtime/cmd_kl.c runtime/cmd_logits.c \
-	runtime/cmd_bench.c
+	runtime/cmd_bench.c runtime/cmd_generate.c
 include runtime/tokenizer.mk
 
 bin_PROGRAMS += runtime/tern-run

@@ -9,6 +9,8 @@ static const struct run_command commands[] = {
     { "kl", cmd_kl, "divergence of the predictions from a reference's" },
     { "bench", cmd_bench, "tokens per second" },
     { "logits", cmd_logits, "logits of given ids" },
+    { "generate", cmd_generate, "continue a prompt" },
+    { "tokenize", cmd_tokenize, "token ids of texts" },
 };
 enum { PPL = 1, KL = 2, BENCH = 4, LOGITS = 8, GENERATE = 16, TOKENIZE = 32, SCORE = PPL | KL, MODEL = 31 };
 
@@ -150,7 +152,7 @@ enum { USE_JSON = SCORE | BENCH | TOKENIZE, USE_FORCE = SCORE | LOGITS, USE_DRY_
 
 static const struct cli_spec spec = {
     .program = "tern-run",
-    .operands = "perplexity|kl|bench|logits MODEL.gguf",
+    .operands = "perplexity|kl|bench|logits|generate|tokenize MODEL.gguf",
     .summary = "Run a GGUF model: measure it, continue a text with it.",
     .options = options,
     .n_options = N_OPTIONS,

@@ -30,3 +30,4 @@ fuzz-run:
 		bash $(srcdir)/tests/fuzz/run.sh '$(abs_srcdir)' "$$t" '$(FUZZ_SECONDS)' \
 			$(foreach t,$(FUZZ_TARGETS),"$t:$(FUZZ_SEEDS_$(t))") || exit 1; \
 	done
+include tests/fuzz/tok.mk

@@ -15,3 +15,4 @@ dist_check_SCRIPTS += tests/interop/pack.sh
 TESTS += tests/interop/pack.sh
 dist_check_SCRIPTS += tests/interop/calib.sh tests/interop/calib_smollm.sh
 TESTS += tests/interop/calib.sh tests/interop/calib_smollm.sh
+include tests/interop/tok.mk
