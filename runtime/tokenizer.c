@@ -313,6 +313,8 @@ static int read_id(struct reader *r, const char *name, int32_t *out)
 static const char *const stop_texts[] = {
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "<|eom_id|>",
     "<|end_of_text|>", "<EOT>", "_<EOT>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "<end_of_utterance>",
+    /* marks between the files of a code corpus: the file is over */
+    "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<reponame>",
 };
 
 static int read_stop_list(struct reader *r, const char *key)

@@ -5,7 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../support/env.sh"
 need_oracle tokenizers transformers llama_cpp gguf
 seed=${TERNPACK_SEED:-$RANDOM}
-tool=$src/tests/interop/tokenize.py
+tool=$src/tests/interop/token_ids.py
 texts=("$src"/data/garden-corpus/*.txt)
 for f in wiki.test.raw wiki.valid.txt; do [ -f "$shared/data/corpus/$f" ] && texts+=("$shared/data/corpus/$f"); done
 export TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Token ids of tern-run against the `tokenizers` library, transformers and llama.cpp.
 
-    tokenize.py ids TERN_RUN MODEL.gguf DIR SEED COUNT TEXT...
+    token_ids.py ids TERN_RUN MODEL.gguf DIR SEED COUNT TEXT...
 
 Each TEXT, and COUNT random Unicode strings in one file with a line separator of their own, must have the ids that DIR/tokenizer.json
 gives in the `tokenizers` library. Each TEXT must also have those of llama.cpp and of transformers' AutoTokenizer; where the
 latter replaces the pre-tokenizer of tokenizer.json by that of its class, its own is put back first and the ids that differ
 are counted.
 
-    tokenize.py rules TERN_CONVERT TERN_RUN DIR SEED COUNT
+    token_ids.py rules TERN_CONVERT TERN_RUN DIR SEED COUNT
 
 The rule of every pre-tokenizer in the table, in the spellings found in tokenizer.json files, put into DIR's tokenizer: the
 converter must recognise it and the ids of random strings must be the library's.
@@ -63,8 +63,10 @@ def ours(run, model, texts):
                 mark = b"\xef\xbb\xbf" if t.startswith("\ufeff") else b""
                 open(names[-1], "wb").write(mark + t.encode())
             arguments = [a for n in names for a in ("-f", n)]
-            text = subprocess.run([run, "tokenize", model, *arguments], check=True, capture_output=True, text=True).stdout
-            out += [json.loads(line) for line in text.splitlines()]
+            done = subprocess.run([run, "tokenize", model, *arguments], capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(f"tern-run tokenize: exit {done.returncode}: {done.stderr.strip()}")
+            out += [json.loads(line) for line in done.stdout.splitlines()]
     return out
 
 
@@ -79,7 +81,10 @@ def compare(what, texts, got, want):
 
 
 def llama_ids(model, texts):
+    import ctypes
     import llama_cpp as lc
+    quiet = lc.llama_log_callback(lambda level, text, data: None)
+    lc.llama_log_set(quiet, ctypes.c_void_p(0))
     parameters = lc.llama_model_default_params()
     parameters.vocab_only = True
     m = lc.llama_model_load_from_file(model.encode(), parameters)
