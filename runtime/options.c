@@ -152,7 +152,7 @@ enum { USE_JSON = SCORE | BENCH | TOKENIZE, USE_FORCE = SCORE | LOGITS, USE_DRY_
 
 static const struct cli_spec spec = {
     .program = "tern-run",
-    .operands = "perplexity|kl|bench|logits|generate|tokenize MODEL.gguf",
+    .operands = "perplexity|kl|generate|bench|tokenize|logits MODEL.gguf",
     .summary = "Run a GGUF model: measure it, continue a text with it.",
     .options = options,
     .n_options = N_OPTIONS,
