@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "calib/job.h"
+#include "runtime/blas.h"
 
 static const char program[] = "tern-calib";
 
@@ -40,6 +41,7 @@ int main(int argc, char **argv)
 {
     struct calib_options o;
     struct error err = { 0 };
+    blas_choose(argv);
     interrupt_install();
     int rc = options_parse(&o, argc, argv, &err);
     if (!rc)
