@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/util/mem.h"
+#include "base/util/text.h"
 #include "runtime/commands.h"
 
 static const struct run_command commands[] = {
@@ -223,6 +224,7 @@ int run_parse(int argc, char **argv, struct run_options *o, const struct run_com
 {
     const char **operands = NULL;
     size_t n_operands;
+    char quoted[64];
     *o = (struct run_options){ .n_batch = 512,
                                .n_predict = 128,
                                .temp = 0.8,
@@ -239,9 +241,12 @@ int run_parse(int argc, char **argv, struct run_options *o, const struct run_com
         return rc;
     const struct run_command *c = *command = run_command(operands[0]);
     o->model = operands[1];
-    mem_free(operands);
     if (!c)
-        return error_set(err, ERROR_USAGE, "there is no command like the first operand; known are %s", spec.operands);
+        rc = error_set(err, ERROR_USAGE, "unknown command '%s', expected one of %s",
+                       text_quote(quoted, sizeof quoted, operands[0], strlen(operands[0])), spec.operands);
+    mem_free(operands);
+    if (rc)
+        return rc;
     if (!o->seen[KV_TYPE] && 1u << (c - commands) & (GENERATE | BENCH))
         o->kv_type = KV_F16;
     if (o->seen[THREADS])

@@ -31,5 +31,5 @@ expect 0 'kernels: scalar' env TERNPACK_KERNELS=scalar "$run" generate "$model" 
 "$run" bench "$model" -q -p 32 -n 4 --json > "$tmp/bench" || fail "bench"
 grep -Eq '"prompt_tokens": 32, "prompt_tokens_per_s": [0-9.]+.*"generated_tokens": 4,' "$tmp/bench" || fail "bench: $(cat "$tmp/bench")"
 expect 2 'number of tokens' "$run" bench "$model" -p many
-expect 2 'no command' "$run" dance "$model"
+expect 2 "unknown command 'dance'" "$run" dance "$model"
 finish
