@@ -23,7 +23,7 @@ expect() {
     shift 2
     out=$("$@" 2>&1); status=$?
     [ "$status" = "$want" ] || fail "$*: exit $status, expected $want: $(printf '%s' "$out" | head -n 3)"
-    printf '%s' "$out" | grep -Eq -- "$pattern" || fail "$*: output lacks /$pattern/: $(printf '%s' "$out" | head -n 3)"
+    grep -Eq -- "$pattern" <<< "$out" || fail "$*: output lacks /$pattern/: $(printf '%s' "$out" | head -n 3)"
 }
 
 # Python with the foreign readers, from $TERNPACK_ORACLE (a venv folder). need_oracle MODULE...: skip without it.
