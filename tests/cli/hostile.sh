@@ -23,11 +23,11 @@ one_line() {
     local all n
     all=$(cat out err); n=$(printf '%s\n' "$all" | wc -l)
     [ "$n" = 1 ] || fail "$1: $n lines instead of one: $(printf '%s' "$all" | head -n 3)"
-    printf '%s' "$all" | grep -Fq -- "$1" || fail "$1: the line does not name the file: $all"
+    grep -Fq -- "$1" <<< "$all" || fail "$1: the line does not name the file: $all"
     [ "$2" = - ] && return
     local word
     while IFS= read -r word; do
-        printf '%s' "$all" | grep -Fiq -- "$word" && return
+        grep -Fiq -- "$word" <<< "$all" && return
     done < <(printf '%s\n' "$2" | tr '|' '\n')
     fail "$1: none of '$2' in: $all"
 }

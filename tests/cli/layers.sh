@@ -39,7 +39,7 @@ done
 while read -r file; do
     lines=$(wc -l <"$file")
     [ "$lines" -le 800 ] || fail "$file has $lines lines (at most 800)"
-    head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || fail "$file does not name its licence in the first lines"
+    grep -q 'SPDX-License-Identifier: Apache-2.0' <<< "$(head -n 3 "$file")" || fail "$file does not name its licence in the first lines"
 done < <(find base kernels runtime convert calib pack verify driver tests -name '*.[ch]' -o -path tests/data -prune -false -o -name '*.sh' | grep -v '^tests/data/')
 
 # Only main.c and the command-line layer speak: libraries neither print nor exit.

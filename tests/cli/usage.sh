@@ -40,7 +40,7 @@ for tool in "$convert" "$calib" "$pack" "$verify" "$ternpack"; do
     helps "$tool" --version
     "$tool" --help >long; "$tool" -h >short
     grep -q -- '--json' long || fail "$tool --help does not list --json"
-    "$tool" --version | grep -q "$(basename "$tool")" || fail "$tool --version does not name the program"
+    grep -q "$(basename "$tool")" <<< "$("$tool" --version)" || fail "$tool --version does not name the program"
 done
 for command in perplexity kl generate tokenize logits bench; do
     misuse "$run" "$command" --no-such-option x

@@ -16,9 +16,9 @@ refused() {
     n=$((n + 1))
     [ "$status" = 1 ] || fail "$3: exit $status, expected 1: $text"
     [ "$(printf '%s\n' "$text" | wc -l)" = 1 ] || fail "$3: more than one line: $text"
-    printf '%s' "$text" | grep -Fq "$(basename "$1")" || fail "$3: the line does not name the folder: $text"
+    grep -Fq -- "$(basename "$1")" <<< "$text" || fail "$3: the line does not name the folder: $text"
     while IFS= read -r word; do
-        printf '%s' "$text" | grep -Fiq -- "$word" && found=yes
+        grep -Fiq -- "$word" <<< "$text" && found=yes
     done < <(printf '%s\n' "$2" | tr '|' '\n')
     [ "$found" = yes ] || fail "$3: none of '$2' in: $text"
     [ -z "$(left_over)" ] || fail "$3: left $(left_over)"

@@ -32,7 +32,7 @@ unchanged "dry run with texts"
 grep -q -- '--dtype f16' plan.log || fail "--dtype float16 is not f16"
 grep -q -- '--type PQ2_0 .*--group-size 128 --sparsity-ratio 0.5' plan.log || fail "group 128 is not PQ2_0: $(grep tern-pack plan.log)"
 for pair in 64:Q2_0 256:TQ2_0; do
-    "$ternpack" m -o out.gguf --group-size "${pair%:*}" --dry-run | grep -q -- "--type ${pair#*:} " || fail "group ${pair%:*}"
+    grep -q -- "--type ${pair#*:} " <<< "$("$ternpack" m -o out.gguf --group-size "${pair%:*}" --dry-run)" || fail "group ${pair%:*}"
 done
 
 # What is printed can be pasted into a shell, whatever the names.
@@ -51,7 +51,7 @@ refuse() {
     out=$("$ternpack" "$@" 2>&1 >/dev/null); got=$?
     [ "$got" = "$status" ] || fail "$*: exit $got, expected $status: $out"
     [ "$(printf '%s\n' "$out" | wc -l)" -le 2 ] || fail "$*: more than a line: $out"
-    printf '%s' "$out" | grep -Eq -- "$pattern" || fail "$*: no /$pattern/ in: $out"
+    grep -Eq -- "$pattern" <<< "$out" || fail "$*: no /$pattern/ in: $out"
     unchanged "$*"
 }
 printf old >old.gguf; snapshot >before.log
