@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/format/safetensors.h"
+#include "base/model/hfnames.h"
 #include "base/model/roles.h"
 #include "convert/family.h"
 
@@ -24,17 +25,13 @@ struct names_match {
     const char *why;
 };
 
-enum { NAMES_MAX = 256 };
-
 /* The common prefix of the checkpoint's names ("model." for most), found by where the embedding is; NULL: no embedding.
  */
 const char *names_prefix(const struct st_model *m);
 /* `prefix` as above (NULL: the usual one). Q/K norms are known only to families that have them. */
 struct names_match names_of(const struct family *f, const char *prefix, const char *name);
-/* The checkpoint's name for a role; returns buf. */
-char *names_make(enum role role, int layer, const char *prefix, char buf[NAMES_MAX]);
 /* The known name closest to `name` (same layer number), or NULL when nothing is near. */
-const char *names_nearest(const struct family *f, const char *prefix, const char *name, char buf[NAMES_MAX]);
+const char *names_nearest(const struct family *f, const char *prefix, const char *name, char buf[HFNAMES_MAX]);
 /* Has the family this role? */
 bool names_has_role(const struct family *f, enum role role);
 

@@ -66,7 +66,7 @@ static int place(struct mapper *mp, const struct st_tensor *t, const struct name
 
 static int refuse_unknown(const struct mapper *mp, const struct st_tensor *t, size_t n_unknown, struct error *err)
 {
-    char near[NAMES_MAX], quoted[300], more[64] = "";
+    char near[HFNAMES_MAX], quoted[300], more[64] = "";
     const char *known = names_nearest(mp->config->family, mp->prefix, t->name, near);
     text_quote(quoted, sizeof quoted, t->name, strlen(t->name));
     if (n_unknown > 1)
@@ -142,13 +142,13 @@ static int decide_head(struct mapper *mp, struct notes *notes, struct error *err
     struct plan_map *map = mp->map;
     struct plan_slot *head = find_slot(map, ROLE_OUTPUT, -1), *embd = find_slot(map, ROLE_TOKEN_EMBD, -1);
     bool same = false;
-    char name[NAMES_MAX];
+    char name[HFNAMES_MAX];
 
     if (!head->tensor) {
         map->tied = true;
         if (mp->config->tied == CONFIG_UNTIED)
             return error_set(err, ERROR_MISSING, "%s is missing, and config.json's tie_word_embeddings is false",
-                             names_make(ROLE_OUTPUT, -1, mp->prefix, name));
+                             hfnames_make(ROLE_OUTPUT, -1, mp->prefix, name));
         if (mp->config->tied == CONFIG_TIED_UNSAID)
             return notes_add(
                 notes, false, err,
@@ -174,7 +174,7 @@ static int check_complete(const struct mapper *mp, struct error *err)
 {
     const struct plan_slot *first = NULL;
     size_t missing = 0, needed = 0;
-    char name[NAMES_MAX];
+    char name[HFNAMES_MAX];
     for (size_t i = 0; i < mp->map->n_slots; i++) {
         const struct plan_slot *s = &mp->map->slots[i];
         if (s->role == ROLE_ROPE_FREQS || s->role == ROLE_OUTPUT)
@@ -188,7 +188,7 @@ static int check_complete(const struct mapper *mp, struct error *err)
     if (!missing)
         return 0;
     return error_set(err, ERROR_MISSING, "%zu of %zu needed tensors %s missing, the first is %s", missing, needed,
-                     missing == 1 ? "is" : "are", names_make(first->role, first->layer, mp->prefix, name));
+                     missing == 1 ? "is" : "are", hfnames_make(first->role, first->layer, mp->prefix, name));
 }
 
 static void drop_absent(struct mapper *mp)

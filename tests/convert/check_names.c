@@ -8,18 +8,18 @@ START_TEST(roles_and_back)
 {
     static const char *const prefixes[] = { "model.", "", "model.language_model.", "language_model.model.",
                                             "model.model." };
-    char name[NAMES_MAX];
+    char name[HFNAMES_MAX];
     for (size_t p = 0; p < 5; p++)
         for (enum role r = 0; r < ROLE_OTHER; r++) {
             if (r == ROLE_ROPE_FREQS) /* computed, never stored */
                 continue;
             int layer = role_info(r)->per_layer ? 17 : -1;
-            struct names_match m = names_of(&family_qwen3, prefixes[p], names_make(r, layer, prefixes[p], name));
+            struct names_match m = names_of(&family_qwen3, prefixes[p], hfnames_make(r, layer, prefixes[p], name));
             ck_assert_msg(m.use == NAMES_TENSOR && m.role == r && m.layer == layer, "%s", name);
         }
-    ck_assert_str_eq(names_make(ROLE_FFN_UP, 3, "model.", name), "model.layers.3.mlp.up_proj.weight");
-    ck_assert_str_eq(names_make(ROLE_OUTPUT, -1, "model.", name), "lm_head.weight");
-    ck_assert_str_eq(names_make(ROLE_OUTPUT, -1, "language_model.model.", name), "language_model.lm_head.weight");
+    ck_assert_str_eq(hfnames_make(ROLE_FFN_UP, 3, "model.", name), "model.layers.3.mlp.up_proj.weight");
+    ck_assert_str_eq(hfnames_make(ROLE_OUTPUT, -1, "model.", name), "lm_head.weight");
+    ck_assert_str_eq(hfnames_make(ROLE_OUTPUT, -1, "language_model.model.", name), "language_model.lm_head.weight");
 }
 END_TEST
 
@@ -62,7 +62,7 @@ END_TEST
 
 START_TEST(suggestions)
 {
-    char buf[NAMES_MAX];
+    char buf[HFNAMES_MAX];
     ck_assert_str_eq(names_nearest(&family_llama, "model.", "model.layers.7.mlp.up_prj.weight", buf),
                      "model.layers.7.mlp.up_proj.weight");
     ck_assert_str_eq(names_nearest(&family_llama, "model.", "embed_tokens.weight", buf), "model.embed_tokens.weight");
