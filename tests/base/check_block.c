@@ -75,6 +75,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("block");
     TCase *t = tcase_create("table");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, ternary_types);
     tcase_add_test(t, table_is_sound);
     tcase_add_test(t, unknown_ids);

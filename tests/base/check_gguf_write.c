@@ -250,6 +250,7 @@ END_TEST
 TCase *gguf_write_tests(void)
 {
     TCase *t = tcase_create("write");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, round_trip);
     tcase_add_test(t, getters_refuse);
     tcase_add_test(t, patching);

@@ -240,6 +240,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("hparams");
     TCase *t = tcase_create("read");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, good_models);
     tcase_add_test(t, rope_scaling);
     tcase_add_test(t, refused);

@@ -86,6 +86,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("manifest");
     TCase *t = tcase_create("list");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, entries);
     tcase_add_test(t, refused);
     tcase_add_test(t, lines);

@@ -65,6 +65,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("roles");
     TCase *t = tcase_create("names");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, there_and_back);
     tcase_add_test(t, linear_roles);
     tcase_add_test(t, strange_names);

@@ -201,6 +201,7 @@ static Suite *suite(void)
 {
     Suite *s = suite_create("stats");
     TCase *t = tcase_create("files");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, round_trip);
     tcase_add_test(t, refused);
     tcase_add_test(t, legacy_dat);
