@@ -34,7 +34,8 @@ int vocab_parse(const struct vocab *v, const char *name, struct json_doc **doc, 
     if (path && file_exists(path)) {
         code = json_parse_file(doc, path, MAX_JSON, MAX_DEPTH, err);
         if (!code && json_kind(json_root(*doc)) != JSON_OBJECT) {
-            code = error_set(err, ERROR_FORMAT, "%s: expected an object, found %s", path, json_kind_name(json_root(*doc)));
+            code =
+                error_set(err, ERROR_FORMAT, "%s: expected an object, found %s", path, json_kind_name(json_root(*doc)));
             json_free(*doc);
             *doc = NULL;
         }
@@ -80,8 +81,10 @@ static int check_kind(const struct json *root, struct error *err)
                          text_quote(q, sizeof q, type, strlen(type)));
     json_bool(json_get(model, "byte_fallback"), &fallback);
     if (fallback || (!has_byte_level(json_get(root, "pre_tokenizer")) && !has_byte_level(json_get(root, "decoder"))))
-        return error_set(err, ERROR_UNSUPPORTED, "a SentencePiece-style BPE tokenizer (%s); only byte-level BPE tokenizers "
-                         "are supported", fallback ? "byte_fallback" : "no ByteLevel step");
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "a SentencePiece-style BPE tokenizer (%s); only byte-level BPE tokenizers "
+                         "are supported",
+                         fallback ? "byte_fallback" : "no ByteLevel step");
     for (size_t i = 0; i < 2; i++) {
         const char *s = json_str(json_get(model, affixes[i]));
         if (s && *s)
@@ -122,13 +125,14 @@ static int missing(const char *dir, struct error *err)
     char *model = file_join(dir, "tokenizer.model", err);
     bool spm = model && file_exists(model);
     mem_free(model);
-    return error_set(err, ERROR_MISSING, "%s: no tokenizer.json; copy tokenizer.json and tokenizer_config.json from the model "
-                     "this one was made from%s", dir,
-                     spm ? " (tokenizer.model alone is a SentencePiece tokenizer, which is not supported)" : "");
+    return error_set(err, ERROR_MISSING,
+                     "%s: no tokenizer.json; copy tokenizer.json and tokenizer_config.json from the model "
+                     "this one was made from%s",
+                     dir, spm ? " (tokenizer.model alone is a SentencePiece tokenizer, which is not supported)" : "");
 }
 
-static int load(struct vocab *v, const struct json *root, const struct json *tokenizer_config, const struct json *config,
-                const char *pre, struct error *err)
+static int load(struct vocab *v, const struct json *root, const struct json *tokenizer_config,
+                const struct json *config, const char *pre, struct error *err)
 {
     int code = check_kind(root, err);
     if (!code)
@@ -194,8 +198,10 @@ static int put_text(struct gguf_writer *w, const char *key, const char *s, struc
 static int put_special(struct gguf_writer *w, const struct vocab_special *s, struct error *err)
 {
     static const char *const names[][2] = {
-        { "bos", "bos" }, { "eos", "eos" }, { "unk", "unknown" }, { "sep", "seperator" }, /* the format's spelling */
-        { "pad", "padding" }, { "mask", "mask" }, { "eot", "eot" }, { "eom", "eom" },
+        { "bos", "bos" },     { "eos", "eos" },
+        { "unk", "unknown" }, { "sep", "seperator" }, /* the format's spelling */
+        { "pad", "padding" }, { "mask", "mask" },
+        { "eot", "eot" },     { "eom", "eom" },
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(s->type, names[i][0]) == 0) {

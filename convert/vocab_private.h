@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What vocab.c (opening, writing), vocab_tokens.c (tokens and merges) and vocab_special.c (ids, flags, templates) share. */
+/* What vocab.c (opening, writing), vocab_tokens.c (tokens and merges) and vocab_special.c (ids, flags, templates)
+ * share. */
 #ifndef TERNPACK_CONVERT_VOCAB_PRIVATE_H
 #define TERNPACK_CONVERT_VOCAB_PRIVATE_H
 

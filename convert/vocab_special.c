@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Special ids, add_* flags, stop ids and chat templates. Which file wins, and the order of the keys, follow llama.cpp's
- * converter: first what tokenizer.json's post-processor and tokenizer_config.json say (by content, among the added tokens),
- * then config.json's ids for what is still open.
+ * converter: first what tokenizer.json's post-processor and tokenizer_config.json say (by content, among the added
+ * tokens), then config.json's ids for what is still open.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -78,7 +78,8 @@ static const struct json *last_of(const struct json *list)
     return last;
 }
 
-/* A separator between A and B of the pair template means add_sep; its absence is said too when something else is there. */
+/* A separator between A and B of the pair template means add_sep; its absence is said too when something else is there.
+ */
 static void read_pair(struct vocab *v, const struct json *pair, const char *first, const char *last,
                       const char *const content[N_TYPES])
 {
@@ -106,8 +107,8 @@ static void read_pair(struct vocab *v, const struct json *pair, const char *firs
     set_flag(v, "sep", add_sep);
 }
 
-/* Whether text gets BOS and EOS, from a TemplateProcessing. A last token other than eos_token makes that the end token, and
- * the former one ends a turn. */
+/* Whether text gets BOS and EOS, from a TemplateProcessing. A last token other than eos_token makes that the end token,
+ * and the former one ends a turn. */
 static void read_template(struct vocab *v, const struct json *p, bool has_config, const char *content[N_TYPES])
 {
     const struct json *single = json_get(p, "single");
@@ -130,8 +131,7 @@ static void read_template(struct vocab *v, const struct json *p, bool has_config
     read_pair(v, json_get(p, "pair"), first, last, content);
 }
 
-static void read_post_processor(struct vocab *v, const struct json *post, bool has_config,
-                                const char *content[N_TYPES])
+static void read_post_processor(struct vocab *v, const struct json *post, bool has_config, const char *content[N_TYPES])
 {
     const struct json *list = json_get(post, "processors");
     if (same(json_str(json_get(post, "type")), "TemplateProcessing"))
@@ -199,8 +199,8 @@ static int add_stops(struct vocab *v, const struct json *ids, const char *file, 
     if (ids && json_kind(ids) == JSON_ARRAY)
         for (const struct json *c = json_first(ids); c && !code; c = json_next(c))
             code = json_i64(c, &id) ? add_stop(v, id, file, err)
-                                    : error_set(err, ERROR_FORMAT, "%s: eos_token_id: expected integers, found %s", file,
-                                                json_kind_name(c));
+                                    : error_set(err, ERROR_FORMAT, "%s: eos_token_id: expected integers, found %s",
+                                                file, json_kind_name(c));
     return code;
 }
 
@@ -234,8 +234,8 @@ static int read_stops(struct vocab *v, const struct json *config, struct error *
         code = vocab_add_note(v, err, "generation_config.json names %zu further end token(s) beside %" PRIu32 " (%s)",
                               v->n_stops - 1, eos->id, v->tokens[eos->id].s);
     if (!code && json_i64(general, &id) && v->n_stops && !is_stop(v, id))
-        code = vocab_add_note(v, err, "config.json: eos_token_id %" PRId64 " differs from %" PRId32 "; both end a text", id,
-                              v->stops[0]);
+        code = vocab_add_note(v, err, "config.json: eos_token_id %" PRId64 " differs from %" PRId32 "; both end a text",
+                              id, v->stops[0]);
     if (!code)
         code = add_stops(v, general, "config.json", err);
     if (!code && !tokenizer_eos && v->n_stops)
@@ -247,8 +247,10 @@ static int read_stops(struct vocab *v, const struct json *config, struct error *
     }
     const struct vocab_special *bos = find_special(v, "bos");
     if (!code && bos && json_i64(config_id(config, "bos"), &id) && id != bos->id)
-        code = vocab_add_note(v, err, "config.json: bos_token_id %" PRId64 " differs from tokenizer_config.json's %" PRIu32
-                              ", which is kept", id, bos->id);
+        code = vocab_add_note(v, err,
+                              "config.json: bos_token_id %" PRId64 " differs from tokenizer_config.json's %" PRIu32
+                              ", which is kept",
+                              id, bos->id);
     json_free(doc);
     return code;
 }
@@ -302,7 +304,8 @@ static int add_template(struct vocab *v, const char *name, const char *text, str
     for (size_t i = 0; i < v->n_templates; i++) {
         grown[i] = v->templates[i];
         if (grown[i].name == safe || same(grown[i].name, safe))
-            return error_set(err, ERROR_FORMAT, "tokenizer_config.json: chat_template: \"%s\" twice", safe ? safe : "default");
+            return error_set(err, ERROR_FORMAT, "tokenizer_config.json: chat_template: \"%s\" twice",
+                             safe ? safe : "default");
     }
     grown[v->n_templates++] = (struct vocab_template){ safe, copy };
     v->templates = grown;
@@ -339,7 +342,8 @@ int vocab_read_templates(struct vocab *v, const struct json *tokenizer_config, s
     } else if (file_exists(path)) {
         code = file_read_all(path, MAX_TEMPLATE, &text, &n, err);
         if (!code && (strlen(text) != n || text_utf8_check(text, n) != n))
-            code = error_set(err, ERROR_FORMAT, "%s: not UTF-8 text: byte %zu", path, text_utf8_check(text, strlen(text)));
+            code =
+                error_set(err, ERROR_FORMAT, "%s: not UTF-8 text: byte %zu", path, text_utf8_check(text, strlen(text)));
         if (!code)
             code = add_template(v, NULL, text, err);
     } else {

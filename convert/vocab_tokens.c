@@ -156,8 +156,8 @@ static int read_added(struct vocab *v, const struct json *tokenizer, const struc
     if (!code && only_there)
         code = vocab_add_note(v, err, "%u token(s) only in added_tokens.json", only_there);
     if (!code && n_stripped)
-        code = vocab_add_note(v, err, "%u added-token flag(s) lstrip, rstrip or single_word: GGUF has no place for them",
-                              n_stripped);
+        code = vocab_add_note(
+            v, err, "%u added-token flag(s) lstrip, rstrip or single_word: GGUF has no place for them", n_stripped);
     return code;
 }
 
@@ -177,9 +177,9 @@ static int pad(struct vocab *v, struct error *err)
         n_pad++;
     }
     if (!code && n_pad)
-        code = vocab_add_note(v, err, "%" PRIu64 " tokens for %" PRIu64 " embedding rows: %" PRIu64
-                              " placeholder(s) [PAD<id>] added%s", v->n_rows - n_pad, v->n_rows, n_pad,
-                              last + 1 + n_pad > v->n_rows ? ", some between other tokens" : "");
+        code = vocab_add_note(
+            v, err, "%" PRIu64 " tokens for %" PRIu64 " embedding rows: %" PRIu64 " placeholder(s) [PAD<id>] added%s",
+            v->n_rows - n_pad, v->n_rows, n_pad, last + 1 + n_pad > v->n_rows ? ", some between other tokens" : "");
     return code;
 }
 
@@ -228,8 +228,8 @@ int vocab_read_tokens(struct vocab *v, const struct json *tokenizer, const struc
     if (!code)
         code = read_added(v, tokenizer, tokenizer_config, &x, err);
     if (!code && x.n)
-        code = error_set(err, ERROR_FORMAT, "%" PRIu64 " token(s) have no row in the embedding of %" PRIu64 ": %s%s", x.n,
-                         v->n_rows, x.list, x.n > LISTED ? ", ..." : "");
+        code = error_set(err, ERROR_FORMAT, "%" PRIu64 " token(s) have no row in the embedding of %" PRIu64 ": %s%s",
+                         x.n, v->n_rows, x.list, x.n > LISTED ? ", ..." : "");
     if (!code)
         code = pad(v, err);
     return code ? code : plain_spaces(v, err);

@@ -7,36 +7,67 @@
 
 /* How a family writes one message: open, role, middle, content, close. */
 struct frame {
-    const char *markers[3];  /* all must occur in the template; first matching row wins */
-    const char *without;     /* must not occur */
+    const char *markers[3]; /* all must occur in the template; first matching row wins */
+    const char *without;    /* must not occur */
     const char *open, *middle, *close;
-    const char *assistant;   /* the role's name for the assistant */
-    bool trim;               /* white space round the content goes */
-    bool system_in_user;     /* no system role: its text starts the first user message */
+    const char *assistant; /* the role's name for the assistant */
+    bool trim;             /* white space round the content goes */
+    bool system_in_user;   /* no system role: its text starts the first user message */
 };
 
 static const struct frame frames[] = {
     { .markers = { "<|im_start|>", "<|im_sep|>" },
-      .open = "<|im_start|>", .middle = "<|im_sep|>", .close = "<|im_end|>", .assistant = "assistant" },
-    { .markers = { "<|im_start|>" }, .without = "<end_of_utterance>",
-      .open = "<|im_start|>", .middle = "\n", .close = "<|im_end|>\n", .assistant = "assistant" },
+      .open = "<|im_start|>",
+      .middle = "<|im_sep|>",
+      .close = "<|im_end|>",
+      .assistant = "assistant" },
+    { .markers = { "<|im_start|>" },
+      .without = "<end_of_utterance>",
+      .open = "<|im_start|>",
+      .middle = "\n",
+      .close = "<|im_end|>\n",
+      .assistant = "assistant" },
     { .markers = { "<|start_header_id|>", "<|end_header_id|>" },
-      .open = "<|start_header_id|>", .middle = "<|end_header_id|>\n\n", .close = "<|eot_id|>", .assistant = "assistant",
+      .open = "<|start_header_id|>",
+      .middle = "<|end_header_id|>\n\n",
+      .close = "<|eot_id|>",
+      .assistant = "assistant",
       .trim = true },
     { .markers = { "<|header_start|>", "<|header_end|>" },
-      .open = "<|header_start|>", .middle = "<|header_end|>\n\n", .close = "<|eot|>", .assistant = "assistant",
+      .open = "<|header_start|>",
+      .middle = "<|header_end|>\n\n",
+      .close = "<|eot|>",
+      .assistant = "assistant",
       .trim = true },
     { .markers = { "<|assistant|>", "<|end|>" },
-      .open = "<|", .middle = "|>\n", .close = "<|end|>\n", .assistant = "assistant" },
-    { .markers = { "<|user|>", "<|endoftext|>" }, .without = "[gMASK]",
-      .open = "<|", .middle = "|>\n", .close = "<|endoftext|>\n", .assistant = "assistant" },
-    { .markers = { "<|assistant|>", "<|user|>", "</s>" }, .without = "[gMASK]",
-      .open = "<|", .middle = "|>\n", .close = "\n", .assistant = "assistant" },
+      .open = "<|",
+      .middle = "|>\n",
+      .close = "<|end|>\n",
+      .assistant = "assistant" },
+    { .markers = { "<|user|>", "<|endoftext|>" },
+      .without = "[gMASK]",
+      .open = "<|",
+      .middle = "|>\n",
+      .close = "<|endoftext|>\n",
+      .assistant = "assistant" },
+    { .markers = { "<|assistant|>", "<|user|>", "</s>" },
+      .without = "[gMASK]",
+      .open = "<|",
+      .middle = "|>\n",
+      .close = "\n",
+      .assistant = "assistant" },
     { .markers = { "<start_of_turn>" },
-      .open = "<start_of_turn>", .middle = "\n", .close = "<end_of_turn>\n", .assistant = "model", .trim = true,
+      .open = "<start_of_turn>",
+      .middle = "\n",
+      .close = "<end_of_turn>\n",
+      .assistant = "model",
+      .trim = true,
       .system_in_user = true },
     { .markers = { "<|start_of_role|>" },
-      .open = "<|start_of_role|>", .middle = "<|end_of_role|>", .close = "<|end_of_text|>\n", .assistant = "assistant" },
+      .open = "<|start_of_role|>",
+      .middle = "<|end_of_role|>",
+      .close = "<|end_of_text|>\n",
+      .assistant = "assistant" },
 };
 
 /* Where a dialogue is a row of turns "[INST] user [/INST] answer". */
@@ -104,7 +135,8 @@ static const struct frame *find_frame(const char *template)
 static int put_frame(struct buffer *out, const struct frame *f, const char *role, const char *lead, const char *content,
                      bool trim, struct error *err)
 {
-    const char *const start[] = { f->open, is_role(&(struct chat_message){ role, "" }, "assistant") ? f->assistant : role,
+    const char *const start[] = { f->open,
+                                  is_role(&(struct chat_message){ role, "" }, "assistant") ? f->assistant : role,
                                   f->middle, lead };
     int code = put_parts(out, start, 4, err);
     if (!code)
@@ -113,9 +145,9 @@ static int put_frame(struct buffer *out, const struct frame *f, const char *role
 }
 
 /*
- * The constant of "<|im_start|>system\nTEXT<|im_end|>" within a string literal of a ChatML template: what is said when the
- * first message is not from the system. A piece with a quote or a brace in it is put together from parts and is no constant.
- * Line ends may be written as an escape.
+ * The constant of "<|im_start|>system\nTEXT<|im_end|>" within a string literal of a ChatML template: what is said when
+ * the first message is not from the system. A piece with a quote or a brace in it is put together from parts and is no
+ * constant. Line ends may be written as an escape.
  */
 static int default_system(const char *template, struct buffer *text, struct error *err)
 {
@@ -138,8 +170,8 @@ static int default_system(const char *template, struct buffer *text, struct erro
     return 0;
 }
 
-/* Llama 3.1 and later tell the dates in every system message. The day is the constant of the template: a text must not depend
- * on the day it is run. */
+/* Llama 3.1 and later tell the dates in every system message. The day is the constant of the template: a text must not
+ * depend on the day it is run. */
 static int llama_dates(const char *template, struct buffer *lead, struct error *err)
 {
     static const char day[] = "date_string = \"";
@@ -199,11 +231,13 @@ static int apply_frame(const struct frame *f, const char *template, const struct
 
 static bool find_turns(const char *template, struct turns *t)
 {
-    static const struct turns v7 = { "[INST] ", "[/INST]", "[SYSTEM_PROMPT] ", "[/SYSTEM_PROMPT]", " ", "</s>", .sys_turn = true };
+    static const struct turns v7 = { "[INST] ", "[/INST]", "[SYSTEM_PROMPT] ", "[/SYSTEM_PROMPT]",
+                                     " ",       "</s>",    .sys_turn = true };
     static const struct turns v1 = { " [INST] ", " [/INST]", "", "\n\n", " ", "</s>", .sys_turn = false };
     static const struct turns v3 = { "[INST] ", "[/INST]", "", "\n\n", " ", "</s>", .trim_answer = true };
     static const struct turns tekken = { "[INST]", "[/INST]", "", "\n\n", "", "</s>", .sys_turn = false };
-    static const struct turns llama2 = { "[INST] ", " [/INST]", "<<SYS>>\n", "\n<</SYS>>\n\n", "", "</s>", .sys_turn = false };
+    static const struct turns llama2 = { "[INST] ", " [/INST]", "<<SYS>>\n",      "\n<</SYS>>\n\n",
+                                         "",        "</s>",     .sys_turn = false };
 
     if (!has(template, "[INST]"))
         return false;
@@ -259,8 +293,13 @@ static int apply_deepseek(const struct chat_message *messages, size_t n, bool ad
     for (size_t i = 0; i < n && !code; i++) {
         const struct chat_message *m = &messages[i];
         bool system = is_role(m, "system"), user = is_role(m, "user");
-        const char *const parts[] = { system ? "" : user ? "<\uff5cUser\uff5c>" : "<\uff5cAssistant\uff5c>", m->content,
-                                      system ? "\n\n" : user ? "" : "<\uff5cend\u2581of\u2581sentence\uff5c>" };
+        const char *const parts[] = { system ? ""
+                                      : user ? "<\uff5cUser\uff5c>"
+                                             : "<\uff5cAssistant\uff5c>",
+                                      m->content,
+                                      system ? "\n\n"
+                                      : user ? ""
+                                             : "<\uff5cend\u2581of\u2581sentence\uff5c>" };
         code = put_parts(out, parts, 3, err);
     }
     return code || !add_generation_prompt ? code : put(out, "<\uff5cAssistant\uff5c>", err);

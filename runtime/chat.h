@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chat templates without a Jinja engine: the template's text is recognised by its markers and the messages are framed the way
- * that family does it. Known: ChatML (with a built-in system message where the template has one), Phi-3, Phi-4, Llama 2, 3
- * and 4, Mistral v1, v3, v3-tekken and v7, Zephyr, Falcon 3, Gemma, Granite, DeepSeek 3.
+ * Chat templates without a Jinja engine: the template's text is recognised by its markers and the messages are framed
+ * the way that family does it. Known: ChatML (with a built-in system message where the template has one), Phi-3, Phi-4,
+ * Llama 2, 3 and 4, Mistral v1, v3, v3-tekken and v7, Zephyr, Falcon 3, Gemma, Granite, DeepSeek 3.
  */
 #ifndef TERNPACK_RUNTIME_CHAT_H
 #define TERNPACK_RUNTIME_CHAT_H

@@ -59,7 +59,8 @@ static int byte_of(uint32_t cp)
     return -1;
 }
 
-/* Raw bytes of a token's text into `to` (room for n bytes); text with a character outside of the alphabet stays as it is. */
+/* Raw bytes of a token's text into `to` (room for n bytes); text with a character outside of the alphabet stays as it
+ * is. */
 static size_t decode(struct gguf_str s, char *to)
 {
     size_t n = 0, used = 0;
@@ -122,18 +123,22 @@ static int read_texts(struct reader *r)
     size_t cursor = 0, i = 0;
     for (struct gguf_str s; i < t->n_vocab && gguf_next_str(kv, &cursor, &s); i++) {
         if (s.n > TOKENIZER_MAX_TOKEN)
-            return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.tokens: token %zu is %zu bytes long, at most %d "
-                             "are supported", path_of(r), i, s.n, TOKENIZER_MAX_TOKEN);
+            return error_set(r->err, ERROR_FORMAT,
+                             "%s: tokenizer.ggml.tokens: token %zu is %zu bytes long, at most %d "
+                             "are supported",
+                             path_of(r), i, s.n, TOKENIZER_MAX_TOKEN);
         int32_t *slot = &r->slots[text_slot(r, s)];
         if (s.n && *slot >= 0)
-            return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.tokens: tokens %" PRId32 " and %zu are both \"%s\"",
-                             path_of(r), *slot, i, quoted(q, sizeof q, s));
+            return error_set(r->err, ERROR_FORMAT,
+                             "%s: tokenizer.ggml.tokens: tokens %" PRId32 " and %zu are both \"%s\"", path_of(r), *slot,
+                             i, quoted(q, sizeof q, s));
         r->texts[i] = s;
         if (s.n)
             *slot = (int32_t)i;
     }
-    return i == t->n_vocab ? 0 : error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.tokens ends after %zu of %zu tokens",
-                                           path_of(r), i, t->n_vocab);
+    return i == t->n_vocab ? 0
+                           : error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.tokens ends after %zu of %zu tokens",
+                                       path_of(r), i, t->n_vocab);
 }
 
 static int read_types(struct reader *r)
@@ -148,13 +153,13 @@ static int read_types(struct reader *r)
     if (code)
         return code;
     if (kv->count != t->n_vocab)
-        return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.token_type: %" PRIu64 " types for %zu tokens", path_of(r),
-                         kv->count, t->n_vocab);
+        return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.token_type: %" PRIu64 " types for %zu tokens",
+                         path_of(r), kv->count, t->n_vocab);
     for (size_t i = 0; i < t->n_vocab; i++) {
         uint32_t type = bytes_get_u32(kv->value + 4 * i);
         if (type > TOKEN_TYPE_MAX)
-            return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.token_type: token %zu has type %" PRId32, path_of(r),
-                             i, (int32_t)type);
+            return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.token_type: token %zu has type %" PRId32,
+                             path_of(r), i, (int32_t)type);
         t->types[i] = (uint8_t)type;
     }
     return 0;
@@ -190,8 +195,9 @@ static int read_pieces(struct reader *r)
     return 0;
 }
 
-/* Raw bytes to id, for pre-tokenizers that take a word which is a token as it is. Two ordinary tokens have different texts
- * and the alphabet is one to one, but a text outside of it may equal another's bytes: then the first one stays. */
+/* Raw bytes to id, for pre-tokenizers that take a word which is a token as it is. Two ordinary tokens have different
+ * texts and the alphabet is one to one, but a text outside of it may equal another's bytes: then the first one stays.
+ */
 static int index_words(struct reader *r)
 {
     struct tokenizer *t = r->t;
@@ -220,8 +226,9 @@ static int read_merge(struct reader *r, struct gguf_str s, uint32_t rank, char *
     char q[80];
     const char *space = s.n > 2 ? memchr(s.s + 1, ' ', s.n - 2) : NULL;
     if (!space || s.n > 2 * (size_t)TOKENIZER_MAX_TOKEN)
-        return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.merges[%" PRIu32 "]: expected two tokens, found \"%s\"",
-                         path_of(r), rank, quoted(q, sizeof q, s));
+        return error_set(r->err, ERROR_FORMAT,
+                         "%s: tokenizer.ggml.merges[%" PRIu32 "]: expected two tokens, found \"%s\"", path_of(r), rank,
+                         quoted(q, sizeof q, s));
     size_t left_n = (size_t)(space - s.s), right_n = s.n - left_n - 1;
     memcpy(joined, s.s, left_n);
     memcpy(joined + left_n, space + 1, right_n);
@@ -229,13 +236,14 @@ static int read_merge(struct reader *r, struct gguf_str s, uint32_t rank, char *
     int32_t ids[3];
     for (int i = 0; i < 3; i++)
         if ((ids[i] = find_text(r, parts[i])) < 0)
-            return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.merges[%" PRIu32 "]: no token \"%s\"", path_of(r),
-                             rank, quoted(q, sizeof q, parts[i]));
+            return error_set(r->err, ERROR_FORMAT, "%s: tokenizer.ggml.merges[%" PRIu32 "]: no token \"%s\"",
+                             path_of(r), rank, quoted(q, sizeof q, parts[i]));
     uint64_t pair = (uint64_t)(uint32_t)ids[0] << 32 | (uint32_t)ids[1];
     size_t i = (size_t)tokenizer_mix(pair) & (t->n_merges - 1);
     while (t->merges[i].rank != UINT32_MAX && t->merges[i].pair != pair)
         i = (i + 1) & (t->n_merges - 1);
-    t->merges[i] = (struct merge){ pair, rank, ids[2] }; /* a repeated merge: the last one holds, as in the source's reader */
+    t->merges[i] =
+        (struct merge){ pair, rank, ids[2] }; /* a repeated merge: the last one holds, as in the source's reader */
     return 0;
 }
 
@@ -275,11 +283,15 @@ static int read_rules(struct reader *r)
     if (code)
         return code;
     if (model.n != 4 || memcmp(model.s, "gpt2", 4) != 0)
-        return error_set(r->err, ERROR_UNSUPPORTED, "%s: tokenizer.ggml.model is \"%s\"; only byte-level BPE (\"gpt2\") is "
-                         "supported", path_of(r), quoted(q, sizeof q, model));
+        return error_set(r->err, ERROR_UNSUPPORTED,
+                         "%s: tokenizer.ggml.model is \"%s\"; only byte-level BPE (\"gpt2\") is "
+                         "supported",
+                         path_of(r), quoted(q, sizeof q, model));
     if (!gguf_find(r->g, "tokenizer.ggml.pre"))
-        return error_set(r->err, ERROR_UNSUPPORTED, "%s: no tokenizer.ggml.pre: how text is cut into words is not known; "
-                         "convert the model again", path_of(r));
+        return error_set(r->err, ERROR_UNSUPPORTED,
+                         "%s: no tokenizer.ggml.pre: how text is cut into words is not known; "
+                         "convert the model again",
+                         path_of(r));
     if ((code = gguf_need_str(r->g, "tokenizer.ggml.pre", &pre, r->err)))
         return code;
     if (!(t->pre = pretokenizer_find(pre.s, pre.n)))
@@ -311,10 +323,24 @@ static int read_id(struct reader *r, const char *name, int32_t *out)
 
 /* Tokens that end a text in every model that has them; llama.cpp's list. */
 static const char *const stop_texts[] = {
-    "<|eot_id|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>", "<end_of_turn>", "<|endoftext|>", "<|eom_id|>",
-    "<|end_of_text|>", "<EOT>", "_<EOT>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "<end_of_utterance>",
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<EOT>",
+    "_<EOT>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+    "<end_of_utterance>",
     /* marks between the files of a code corpus: the file is over */
-    "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<reponame>",
+    "<|fim_pad|>",
+    "<|repo_name|>",
+    "<|file_sep|>",
+    "<reponame>",
 };
 
 static int read_stop_list(struct reader *r, const char *key)
@@ -326,8 +352,8 @@ static int read_stop_list(struct reader *r, const char *key)
     for (uint64_t i = 0; !code && i < kv->count; i++) {
         uint32_t id = bytes_get_u32(kv->value + 4 * i);
         if (id >= r->t->n_vocab)
-            code = error_set(r->err, ERROR_FORMAT, "%s: %s[%" PRIu64 "] is %" PRId32 ", but there are %zu tokens", path_of(r),
-                             key, i, (int32_t)id, r->t->n_vocab);
+            code = error_set(r->err, ERROR_FORMAT, "%s: %s[%" PRIu64 "] is %" PRId32 ", but there are %zu tokens",
+                             path_of(r), key, i, (int32_t)id, r->t->n_vocab);
         else
             r->t->stops[id] = true;
     }
@@ -394,7 +420,7 @@ static int build_matchers(struct reader *r)
 
 int tokenizer_open(struct tokenizer **out, const struct gguf *g, struct error *err)
 {
-    static int (*const steps[])(struct reader *) = { read_rules,  read_texts,   read_types,    read_pieces,
+    static int (*const steps[])(struct reader *) = { read_rules,  read_texts,  read_types,   read_pieces,
                                                      index_words, read_merges, read_special, build_matchers };
     struct tokenizer *t = mem_zalloc(1, sizeof *t, "tokenizer", err);
     struct reader r = { .g = g, .t = t, .err = err };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merging one word. Definition: start from the tokens of the word's bytes; again and again join the neighbouring pair of
- * lowest rank, the leftmost of equals, until no pair is in the list. Here the candidates wait in a heap and the symbols in a
- * linked list, so a word of n bytes takes O(n log n) and not O(n^2). Symbols only grow, so a candidate is still true exactly
- * when the two symbols at its place are the ones it was made for.
+ * Merging one word. Definition: start from the tokens of the word's bytes; again and again join the neighbouring pair
+ * of lowest rank, the leftmost of equals, until no pair is in the list. Here the candidates wait in a heap and the
+ * symbols in a linked list, so a word of n bytes takes O(n log n) and not O(n^2). Symbols only grow, so a candidate is
+ * still true exactly when the two symbols at its place are the ones it was made for.
  *
- * A byte that has no token is left out and its neighbours meet, as in the source tokenizers when there is no unknown token.
+ * A byte that has no token is left out and its neighbours meet, as in the source tokenizers when there is no unknown
+ * token.
  */
 #include <limits.h>
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of a tokenizer: what is read once (struct tokenizer) and what one call to tokenizer_encode owns (struct encoder).
+ * The parts of a tokenizer: what is read once (struct tokenizer) and what one call to tokenizer_encode owns (struct
+ * encoder).
  *
- *   text -> added tokens cut out (tokenizer_match.c) -> NFC -> words (tokenizer_split.c) -> merges (tokenizer_bpe.c) -> ids
+ *   text -> added tokens cut out (tokenizer_match.c) -> NFC -> words (tokenizer_split.c) -> merges (tokenizer_bpe.c) ->
+ * ids
  */
 #ifndef TERNPACK_RUNTIME_TOKENIZER_INTERNAL_H
 #define TERNPACK_RUNTIME_TOKENIZER_INTERNAL_H
@@ -20,9 +22,9 @@ enum { TOKENIZER_MAX_TOKEN = 65536 }; /* bytes of one token */
 /* ---- added tokens: Aho-Corasick over the tokens read backwards --------------------------------------------------- */
 
 struct matcher_node {
-    uint32_t fail;  /* longest proper suffix of this node's string that is a node too */
+    uint32_t fail; /* longest proper suffix of this node's string that is a node too */
     uint32_t depth;
-    int32_t token;  /* longest token that ends the node's string, or -1 */
+    int32_t token; /* longest token that ends the node's string, or -1 */
     uint32_t parent;
     uint8_t byte;
 };

@@ -2,9 +2,9 @@
 /*
  * Finding added tokens in time linear in the text, however many and however alike they are (case T12).
  *
- * Wanted is, at each position, the longest token that starts there. Aho-Corasick gives, at each position, the longest token
- * that ends there; so both the tokens and the text are read backwards. Edges live in one hash table: a dense table of 256
- * children a node would turn a hostile vocabulary of long tokens into gigabytes.
+ * Wanted is, at each position, the longest token that starts there. Aho-Corasick gives, at each position, the longest
+ * token that ends there; so both the tokens and the text are read backwards. Edges live in one hash table: a dense
+ * table of 256 children a node would turn a hostile vocabulary of long tokens into gigabytes.
  */
 #include <string.h>
 
@@ -43,8 +43,8 @@ static void add_token(struct matcher *m, const char *s, size_t n, int32_t id)
         uint32_t child = child_of(m, node, byte);
         if (!child) {
             child = (uint32_t)m->n_nodes++;
-            m->nodes[child] = (struct matcher_node){ .depth = m->nodes[node].depth + 1, .token = -1, .parent = node,
-                                                     .byte = byte };
+            m->nodes[child] =
+                (struct matcher_node){ .depth = m->nodes[node].depth + 1, .token = -1, .parent = node, .byte = byte };
             if (node)
                 m->edges[edge_slot(m, node, byte)] = ((uint64_t)node << 8 | byte) << 32 | child;
             else
@@ -91,8 +91,8 @@ int matcher_build(struct matcher *m, const struct tokenizer *t, const int32_t *i
     if (total == 1)
         return 0;
     if (total > MAX_NODES)
-        return error_set(err, ERROR_UNSUPPORTED, "added tokens of %zu bytes in all, at most %d are supported", total - 1,
-                         MAX_NODES);
+        return error_set(err, ERROR_UNSUPPORTED, "added tokens of %zu bytes in all, at most %d are supported",
+                         total - 1, MAX_NODES);
     for (m->n_edges = 64; m->n_edges < 2 * total;)
         m->n_edges *= 2;
     m->nodes = mem_zalloc(total, sizeof *m->nodes, "the token matcher", err);

@@ -6,8 +6,8 @@
 #include "runtime/tokenizer_internal.h"
 
 /*
- * Unicode's White_Space, the meaning of \s in the source tokenizers' expression engine. PCRE2's \s with PCRE2_UCP also takes
- * U+180E, without it only ASCII.
+ * Unicode's White_Space, the meaning of \s in the source tokenizers' expression engine. PCRE2's \s with PCRE2_UCP also
+ * takes U+180E, without it only ASCII.
  */
 #define SPACE "\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
 
@@ -92,7 +92,8 @@ static int split_step(const struct tokenizer *t, struct splitter *s, size_t step
         if (rc == PCRE2_ERROR_NOMATCH)
             break;
         if (rc < 0)
-            return error_set(err, ERROR_UNSUPPORTED, "pre-tokenizer %s gave up on a text (PCRE2 error %d)", t->pre->name, rc);
+            return error_set(err, ERROR_UNSUPPORTED, "pre-tokenizer %s gave up on a text (PCRE2 error %d)",
+                             t->pre->name, rc);
         size_t from = pcre2_get_ovector_pointer(s->data)[0], to = pcre2_get_ovector_pointer(s->data)[1];
         code = split_step(t, s, step + 1, text + done, from - done, fn, ctx, err);
         if (!code)

@@ -7,21 +7,22 @@
 #include "base/util/mem.h"
 
 /* Pieces that several expressions share. CONTRACTIONS ignores case (so U+017F counts as s); TAIL ends most expressions:
- * line ends with the white space before them, then white space that leaves its last character to the word that follows. */
+ * line ends with the white space before them, then white space that leaves its last character to the word that follows.
+ */
 #define CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define TAIL "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
-#define WORDS(digits) \
-    CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" TAIL
-#define WORDS_MARKS CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" TAIL
+#define WORDS(digits) CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" TAIL
+#define WORDS_MARKS                                                                                                    \
+    CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" TAIL
 #define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define CASED(suffix, digits)                                                                             \
-    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" suffix "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" suffix \
+#define CASED(suffix, digits)                                                                                          \
+    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" suffix "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" suffix           \
     "|" digits "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" TAIL
 #define CJK "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
-#define DEEPSEEK3                                                                     \
-    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+" \
+#define DEEPSEEK3                                                                                                      \
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"                \
     "| ?[\\p{P}\\p{S}]+[\\r\\n]*|" TAIL
 
 static const struct pretokenizer table[] = {
@@ -34,38 +35,58 @@ static const struct pretokenizer table[] = {
     { .name = "tekken", .steps = { CASED("", "\\p{N}") }, .ignore_merges = true, .add_bos = true },
     { .name = "gpt-4o", .steps = { CASED(CONTRACTIONS "?", "\\p{N}{1,3}") } },
     { .name = "deepseek-v3", .steps = { "\\p{N}{1,3}", CJK, DEEPSEEK3 } },
-    { .name = "default",
-      .steps = { "[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]" } },
+    { .name = "default", .steps = { "[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]" } },
 };
 
 /* Names that llama.cpp treats exactly like an entry above. */
 static const struct {
     const char *name, *entry;
 } synonyms[] = {
-    { "mpt", "gpt-2" },          { "olmo", "gpt-2" },          { "phi-2", "gpt-2" },        { "jais", "gpt-2" },
-    { "trillion", "gpt-2" },     { "exaone4", "gpt-2" },       { "starcoder", "smollm" },   { "refact", "smollm" },
-    { "codeshell", "smollm" },   { "exaone", "smollm" },       { "minerva-7b", "smollm" },  { "llama3", "llama-bpe" },
-    { "llama-v3", "llama-bpe" }, { "falcon3", "llama-bpe" },   { "falcon-h1", "llama-bpe" }, { "pixtral", "llama-bpe" },
-    { "midm-2.0", "llama-bpe" }, { "lfm2", "llama-bpe" },      { "dbrx", "smaug-bpe" },     { "glm4", "smaug-bpe" },
-    { "chatglm-bpe", "smaug-bpe" }, { "deepseek-r1-qwen", "qwen2" }, { "megrez", "qwen2" },  { "llama4", "gpt-4o" },
+    { "mpt", "gpt-2" },
+    { "olmo", "gpt-2" },
+    { "phi-2", "gpt-2" },
+    { "jais", "gpt-2" },
+    { "trillion", "gpt-2" },
+    { "exaone4", "gpt-2" },
+    { "starcoder", "smollm" },
+    { "refact", "smollm" },
+    { "codeshell", "smollm" },
+    { "exaone", "smollm" },
+    { "minerva-7b", "smollm" },
+    { "llama3", "llama-bpe" },
+    { "llama-v3", "llama-bpe" },
+    { "falcon3", "llama-bpe" },
+    { "falcon-h1", "llama-bpe" },
+    { "pixtral", "llama-bpe" },
+    { "midm-2.0", "llama-bpe" },
+    { "lfm2", "llama-bpe" },
+    { "dbrx", "smaug-bpe" },
+    { "glm4", "smaug-bpe" },
+    { "chatglm-bpe", "smaug-bpe" },
+    { "deepseek-r1-qwen", "qwen2" },
+    { "megrez", "qwen2" },
+    { "llama4", "gpt-4o" },
     { "kanana2", "gpt-4o" },
 };
 
 /*
  * Other spellings of an expression above, each equal to it for every text:
  *  - the contractions' alternatives start with different letters, so grouping and order do not matter
- *  - in cl100k's form the possessive ?+ and ++ cannot be given back anyway: what follows is disjoint from what they took; and
- *    \s*[\r\n] reaches the same last line end as \s*[\r\n]+, for \s* already takes every line end but the last
+ *  - in cl100k's form the possessive ?+ and ++ cannot be given back anyway: what follows is disjoint from what they
+ * took; and \s*[\r\n] reaches the same last line end as \s*[\r\n]+, for \s* already takes every line end but the last
  */
 static const struct {
     const char *spelling, *step;
 } spellings[] = {
     { "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]"
-      "|\\s+(?!\\S)|\\s+", WORDS("\\p{N}{1,3}") },
+      "|\\s+(?!\\S)|\\s+",
+      WORDS("\\p{N}{1,3}") },
     { "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]+"
-      "|\\s+(?!\\S)|\\s+", WORDS("\\p{N}{1,3}") },
+      "|\\s+(?!\\S)|\\s+",
+      WORDS("\\p{N}{1,3}") },
     { "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]"
-      "|\\s+(?!\\S)|\\s+", WORDS("\\p{N}") },
+      "|\\s+(?!\\S)|\\s+",
+      WORDS("\\p{N}") },
     { "\\p{N}{1}", "\\p{N}" },
 };
 
@@ -266,8 +287,8 @@ int pretokenizer_match(const struct json *pre_tokenizer, bool ignore_merges, con
     *out = NULL;
     int code = read_rule(pre_tokenizer, &r, 0, err);
     for (size_t i = 0; !code && r.byte_level && i < sizeof table / sizeof *table; i++)
-        if (same_steps(&r, &table[i]) && (!*out || ((*out)->ignore_merges != ignore_merges &&
-                                                    table[i].ignore_merges == ignore_merges)))
+        if (same_steps(&r, &table[i]) &&
+            (!*out || ((*out)->ignore_merges != ignore_merges && table[i].ignore_merges == ignore_merges)))
             *out = &table[i];
     rule_free(&r);
     if (code < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How byte-level BPE tokenizers cut text into words before merging: a table by llama.cpp's names (tokenizer.ggml.pre) and
- * the recognition of a rule in tokenizer.json. A rule is a list of expressions, applied in order: each piece that the step
- * before left is cut so that every match is a piece and every gap between matches is one.
+ * How byte-level BPE tokenizers cut text into words before merging: a table by llama.cpp's names (tokenizer.ggml.pre)
+ * and the recognition of a rule in tokenizer.json. A rule is a list of expressions, applied in order: each piece that
+ * the step before left is cut so that every match is a piece and every gap between matches is one.
  *
- * Recognition compares rules, not the output for a test string (cases M01, M02): it knows nothing of vocabularies, and two
- * spellings of one rule (Digits and Split by \p{N}, Isolated and inverted Removed, \r and a carriage return, possessive
- * quantifiers where nothing can be given back) are the same.
+ * Recognition compares rules, not the output for a test string (cases M01, M02): it knows nothing of vocabularies, and
+ * two spellings of one rule (Digits and Split by \p{N}, Isolated and inverted Removed, \r and a carriage return,
+ * possessive quantifiers where nothing can be given back) are the same.
  */
 #ifndef TERNPACK_BASE_MODEL_PRETOKENIZER_H
 #define TERNPACK_BASE_MODEL_PRETOKENIZER_H
@@ -21,8 +21,8 @@ enum { PRETOKENIZER_MAX_STEPS = 6 };
 
 struct pretokenizer {
     const char *name;
-    /* Expressions in the spelling of the `tokenizers` library, ended by NULL. \s means Unicode White_Space, whose set differs
-     * from PCRE2's: see regex_translate in runtime/tokenizer_split.c. */
+    /* Expressions in the spelling of the `tokenizers` library, ended by NULL. \s means Unicode White_Space, whose set
+     * differs from PCRE2's: see regex_translate in runtime/tokenizer_split.c. */
     const char *steps[PRETOKENIZER_MAX_STEPS];
     bool ignore_merges; /* a word that is a token itself is not merged */
     bool add_bos;       /* when the file has no tokenizer.ggml.add_bos_token */
@@ -36,8 +36,8 @@ const struct pretokenizer *pretokenizer_at(size_t i);
 /* "gpt-2, smollm, ..." for messages. */
 const char *pretokenizer_names(char *buf, size_t cap);
 
-/* The entry with the rule of tokenizer.json's `pre_tokenizer`; among entries with one rule, the one whose ignore_merges is
- * the same. ERROR_UNSUPPORTED prints the rule and names --pre. */
+/* The entry with the rule of tokenizer.json's `pre_tokenizer`; among entries with one rule, the one whose ignore_merges
+ * is the same. ERROR_UNSUPPORTED prints the rule and names --pre. */
 int pretokenizer_match(const struct json *pre_tokenizer, bool ignore_merges, const struct pretokenizer **out,
                        struct error *err);
 /* What tokenizer.json's `normalizer` does: nothing or NFC; anything else is ERROR_UNSUPPORTED that prints it. */

@@ -9,17 +9,18 @@
 #define BYTES "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":false,\"use_regex\":false}"
 #define BYTES_REGEX "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true}"
 #define SEQUENCE(x) "{\"type\":\"Sequence\",\"pretokenizers\":[" x "]}"
-#define SPLIT(regex, behavior, invert) \
+#define SPLIT(regex, behavior, invert)                                                                                 \
     "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" regex "\"},\"behavior\":\"" behavior "\",\"invert\":" invert "}"
-#define WORDS(digits)                                                                                         \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|" digits                                 \
+#define WORDS(digits)                                                                                                  \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|" digits                                     \
     "| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
-#define CL100K                                                                                                   \
-    "'(?i:[sdmt]|ll|ve|re)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?+\\\\p{L}+|\\\\p{N}{1,3}| ?[^\\\\s\\\\p{L}\\\\p{N}]++[\\\\r\\\\n]*" \
+#define CL100K                                                                                                         \
+    "'(?i:[sdmt]|ll|ve|re)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?+\\\\p{L}+|\\\\p{N}{1,3}| "                                   \
+    "?[^\\\\s\\\\p{L}\\\\p{N}]++[\\\\r\\\\n]*"                                                                         \
     "|\\\\s*[\\\\r\\\\n]|\\\\s+(?!\\\\S)|\\\\s+"
 /* The same with real line ends in the classes, as some files have them. */
-#define WORDS_RAW                                                                                             \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}"                                     \
+#define WORDS_RAW                                                                                                      \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}"                                        \
     "| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\r\\n]*|\\\\s*[\\r\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
 
 static const struct pretokenizer *match(const char *json, bool ignore_merges, struct error *e)
@@ -83,7 +84,10 @@ START_TEST(other_rules_are_printed)
         { "{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":true}", "add_prefix_space\":true" },
         { "{\"type\":\"Metaspace\",\"replacement\":\"_\"}", "Metaspace" },
         { SEQUENCE("{\"type\":\"Punctuation\",\"behavior\":\"Contiguous\"}," BYTES_REGEX), "Punctuation" },
-        { "null", "null" }, { "[]", "[]" }, { "{\"type\":7}", "7" }, { SEQUENCE(""), "Sequence" },
+        { "null", "null" },
+        { "[]", "[]" },
+        { "{\"type\":7}", "7" },
+        { SEQUENCE(""), "Sequence" },
         { SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(SEQUENCE(BYTES_REGEX)))))), "Sequence" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -106,7 +110,8 @@ START_TEST(normalizers)
         { "{\"type\":\"NFC\"}", 0, true },
         { "{\"type\":\"Sequence\",\"normalizers\":[]}", 0, false },
         { "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}]}", 0, true },
-        { "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":\"Lowercase\"}]}", ERROR_UNSUPPORTED, false },
+        { "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":\"Lowercase\"}]}", ERROR_UNSUPPORTED,
+          false },
         { "{\"type\":\"NFKC\"}", ERROR_UNSUPPORTED, false },
         { "{\"type\":\"Prepend\",\"prepend\":\"_\"}", ERROR_UNSUPPORTED, false },
     };

@@ -17,9 +17,9 @@
 #define SPECIAL(id, text) "{\"id\":" id ",\"content\":\"" text "\",\"special\":true}"
 #define PLAIN(id, text) "{\"id\":" id ",\"content\":\"" text "\",\"special\":false}"
 #define ADDED "[" SPECIAL("4", "<eos>") "," SPECIAL("5", "<bos>") "," PLAIN("6", "<user>") "," PLAIN("7", "<|end|>") "]"
-#define TOKENIZER(vocab, merges, added, pre, rest)                                                              \
-    "{\"model\":{\"type\":\"BPE\",\"vocab\":" vocab ",\"merges\":" merges "},\"added_tokens\":" added ",\"pre_tokenizer\":" \
-    pre rest "}"
+#define TOKENIZER(vocab, merges, added, pre, rest)                                                                     \
+    "{\"model\":{\"type\":\"BPE\",\"vocab\":" vocab ",\"merges\":" merges "},\"added_tokens\":" added                  \
+    ",\"pre_tokenizer\":" pre rest "}"
 #define GOOD TOKENIZER(VOCAB, MERGES, ADDED, BYTES, "")
 
 static char dir[512];
@@ -95,7 +95,8 @@ static const char *dump(const struct gguf *g)
     return out;
 }
 
-#define HEAD(pre, tokens, types) "ggml.model=gpt2\nggml.pre=" pre "\nggml.tokens=" tokens "\nggml.token_type=" types "\n"
+#define HEAD(pre, tokens, types)                                                                                       \
+    "ggml.model=gpt2\nggml.pre=" pre "\nggml.tokens=" tokens "\nggml.token_type=" types "\n"
 #define TOKENS "a|b|ab|c|<eos>|<bos>|<user>|<|end|>"
 #define TYPES "1,1,1,1,3,3,4,3" /* <|end|> looks special */
 #define PLAIN_HEAD(pre) HEAD(pre, TOKENS, TYPES) "ggml.merges=a b\n"
@@ -110,56 +111,65 @@ START_TEST(keys_and_their_order)
         { GOOD, NULL, NULL, "{}", 8, PLAIN_HEAD("gpt-2"), NULL },
         { TOKENIZER(VOCAB, "[[\"a\",\"b\"]]", ADDED, DIGITS, ""), NULL, NULL, "{}", 8, PLAIN_HEAD("smollm"), NULL },
         /* by content among the added tokens first, config.json's ids for the rest */
-        { GOOD, "{\"eos_token\":{\"content\":\"<eos>\"},\"bos_token\":null,\"add_bos_token\":true,\"chat_template\":\"T\"}", NULL,
-          "{\"bos_token_id\":5,\"eos_token_id\":4,\"pad_token_id\":0}", 8,
-          PLAIN_HEAD("gpt-2") "ggml.eos_token_id=4\nggml.bos_token_id=5\nggml.padding_token_id=0\nggml.add_bos_token=true\n"
-          "chat_template=T\n", NULL },
+        { GOOD,
+          "{\"eos_token\":{\"content\":\"<eos>\"},\"bos_token\":null,\"add_bos_token\":true,\"chat_template\":\"T\"}",
+          NULL, "{\"bos_token_id\":5,\"eos_token_id\":4,\"pad_token_id\":0}", 8,
+          PLAIN_HEAD(
+              "gpt-2") "ggml.eos_token_id=4\nggml.bos_token_id=5\nggml.padding_token_id=0\nggml.add_bos_token=true\n"
+                       "chat_template=T\n",
+          NULL },
         /* case M16: every stop id is kept, files that disagree are named */
         { GOOD, "{\"eos_token\":\"<eos>\"}", "{\"eos_token_id\":[7,4]}", "{\"eos_token_id\":5}", 8,
           PLAIN_HEAD("gpt-2") "ggml.eos_token_id=4\nggml.eot_token_id=7\nternpack.eos_token_ids=4,7,5\n",
           "config.json: eos_token_id 5 differs from 4" },
         { GOOD, NULL, "{\"eos_token_id\":[7,4]}", "{}", 8,
           PLAIN_HEAD("gpt-2") "ggml.eos_token_id=7\nternpack.eos_token_ids=7,4\n", NULL },
-        { GOOD, "{\"bos_token\":\"<bos>\"}", NULL, "{\"bos_token_id\":4}", 8, PLAIN_HEAD("gpt-2") "ggml.bos_token_id=5\n",
-          "bos_token_id 4 differs" },
+        { GOOD, "{\"bos_token\":\"<bos>\"}", NULL, "{\"bos_token_id\":4}", 8,
+          PLAIN_HEAD("gpt-2") "ggml.bos_token_id=5\n", "bos_token_id 4 differs" },
         { GOOD, NULL, NULL, "{\"pad_token_id\":-1,\"eos_token_id\":99,\"bos_token_id\":5}", 8,
           PLAIN_HEAD("gpt-2") "ggml.bos_token_id=5\n", "pad_token_id -1 is no token" },
         /* the class for Llama: add_space_prefix first */
         { GOOD, "{\"add_prefix_space\":false}", NULL, "{\"architectures\":[\"LlamaForCausalLM\"]}", 8,
           "ggml.add_space_prefix=false\n" PLAIN_HEAD("gpt-2"), NULL },
-        { GOOD, "{\"add_prefix_space\":false}", NULL, "{\"architectures\":[\"Qwen3ForCausalLM\"]}", 8, PLAIN_HEAD("gpt-2"), NULL },
+        { GOOD, "{\"add_prefix_space\":false}", NULL, "{\"architectures\":[\"Qwen3ForCausalLM\"]}", 8,
+          PLAIN_HEAD("gpt-2"), NULL },
         /* rows without tokens, also between them (case M04) */
-        { GOOD, NULL, NULL, "{}", 10,
-          HEAD("gpt-2", TOKENS "|[PAD8]|[PAD9]", TYPES ",5,5") "ggml.merges=a b\n", "8 tokens for 10 embedding rows" },
+        { GOOD, NULL, NULL, "{}", 10, HEAD("gpt-2", TOKENS "|[PAD8]|[PAD9]", TYPES ",5,5") "ggml.merges=a b\n",
+          "8 tokens for 10 embedding rows" },
         { TOKENIZER("{\"a\":0,\"b\":1,\"ab\":3}", MERGES, "[]", BYTES, ""), NULL, NULL, "{}", 4,
           HEAD("gpt-2", "a|b|[PAD2]|ab", "1,1,5,1") "ggml.merges=a b\n", "some between other tokens" },
         /* a post-processor that adds BOS */
-        { TOKENIZER(VOCAB, MERGES, ADDED, BYTES,
-                    ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<bos>\"}},"
-                    "{\"Sequence\":{\"id\":\"A\"}}],\"pair\":[{\"SpecialToken\":{\"id\":\"<bos>\"}},{\"Sequence\":{\"id\":\"A\"}},"
-                    "{\"SpecialToken\":{\"id\":\"<bos>\"}},{\"Sequence\":{\"id\":\"B\"}}]}"),
+        { TOKENIZER(
+              VOCAB, MERGES, ADDED, BYTES,
+              ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<bos>\"}},"
+              "{\"Sequence\":{\"id\":\"A\"}}],\"pair\":[{\"SpecialToken\":{\"id\":\"<bos>\"}},{\"Sequence\":{\"id\":"
+              "\"A\"}},"
+              "{\"SpecialToken\":{\"id\":\"<bos>\"}},{\"Sequence\":{\"id\":\"B\"}}]}"),
           "{\"bos_token\":\"<bos>\",\"eos_token\":\"<eos>\"}", NULL, "{}", 8,
-          PLAIN_HEAD("gpt-2") "ggml.bos_token_id=5\nggml.eos_token_id=4\nggml.add_bos_token=true\nggml.add_sep_token=false\n",
+          PLAIN_HEAD(
+              "gpt-2") "ggml.bos_token_id=5\nggml.eos_token_id=4\nggml.add_bos_token=true\nggml.add_sep_token=false\n",
           NULL },
         /* what llama.cpp cannot say goes to keys of our own */
         { TOKENIZER(VOCAB, MERGES, ADDED, BYTES, ",\"normalizer\":{\"type\":\"NFC\"}"), NULL, NULL, "{}", 8,
           PLAIN_HEAD("gpt-2") "ternpack.tokenizer.nfc=true\n", NULL },
-        { "{\"model\":{\"type\":\"BPE\",\"ignore_merges\":true,\"vocab\":" VOCAB ",\"merges\":" MERGES "},\"added_tokens\":" ADDED
-          ",\"pre_tokenizer\":" BYTES "}", NULL, NULL, "{}", 8,
-          PLAIN_HEAD("gpt-2") "ternpack.tokenizer.ignore_merges=true\n", NULL },
+        { "{\"model\":{\"type\":\"BPE\",\"ignore_merges\":true,\"vocab\":" VOCAB ",\"merges\":" MERGES
+          "},\"added_tokens\":" ADDED ",\"pre_tokenizer\":" BYTES "}",
+          NULL, NULL, "{}", 8, PLAIN_HEAD("gpt-2") "ternpack.tokenizer.ignore_merges=true\n", NULL },
         /* named templates */
-        { GOOD, "{\"chat_template\":[{\"name\":\"default\",\"template\":\"D\"},{\"name\":\"tool use\",\"template\":\"U\"}]}", NULL, "{}", 8,
-          PLAIN_HEAD("gpt-2") "chat_template.tool_use=U\nchat_templates=tool_use\nchat_template=D\n", NULL },
+        { GOOD,
+          "{\"chat_template\":[{\"name\":\"default\",\"template\":\"D\"},{\"name\":\"tool use\",\"template\":\"U\"}]}",
+          NULL, "{}", 8, PLAIN_HEAD("gpt-2") "chat_template.tool_use=U\nchat_templates=tool_use\nchat_template=D\n",
+          NULL },
         /* tokenizer_config.json says what is special */
         { GOOD, "{\"added_tokens_decoder\":{\"6\":{\"content\":\"<user>\",\"special\":true}}}", NULL, "{}", 8,
           HEAD("gpt-2", TOKENS, "1,1,1,1,3,3,3,3") "ggml.merges=a b\n", NULL },
-        { TOKENIZER(VOCAB, MERGES, "[{\"id\":6,\"content\":\"<user>\",\"special\":false,\"lstrip\":true}]", BYTES, ""), NULL, NULL, "{}",
-          8, HEAD("gpt-2", TOKENS, "1,1,1,1,1,1,4,1") "ggml.merges=a b\n", "GGUF has no place" },
+        { TOKENIZER(VOCAB, MERGES, "[{\"id\":6,\"content\":\"<user>\",\"special\":false,\"lstrip\":true}]", BYTES, ""),
+          NULL, NULL, "{}", 8, HEAD("gpt-2", TOKENS, "1,1,1,1,1,1,4,1") "ggml.merges=a b\n", "GGUF has no place" },
         /* U+2581 in an added token is a space; a byte-order mark is skipped (case P14) */
-        { "\xef\xbb\xbf" TOKENIZER("{\"a\":0,\"b\":1,\"ab\":2}", MERGES, "[" PLAIN("3", "x\u2581y") "]", BYTES, ""), NULL, NULL, "{}", 4,
-          HEAD("gpt-2", "a|b|ab|x y", "1,1,1,4") "ggml.merges=a b\n", NULL },
-        { TOKENIZER("{\"\u0120\":0,\"t\":1,\"\u0120t\":2,\"\u4e2d\":3}", "[\"\u0120 t\"]", "[]", BYTES, ""), NULL, NULL, "{}", 4,
-          HEAD("gpt-2", "\u0120|t|\u0120t|\u4e2d", "1,1,1,1") "ggml.merges=\u0120 t\n", NULL },
+        { "\xef\xbb\xbf" TOKENIZER("{\"a\":0,\"b\":1,\"ab\":2}", MERGES, "[" PLAIN("3", "x\u2581y") "]", BYTES, ""),
+          NULL, NULL, "{}", 4, HEAD("gpt-2", "a|b|ab|x y", "1,1,1,4") "ggml.merges=a b\n", NULL },
+        { TOKENIZER("{\"\u0120\":0,\"t\":1,\"\u0120t\":2,\"\u4e2d\":3}", "[\"\u0120 t\"]", "[]", BYTES, ""), NULL, NULL,
+          "{}", 4, HEAD("gpt-2", "\u0120|t|\u0120t|\u4e2d", "1,1,1,1") "ggml.merges=\u0120 t\n", NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct gguf g = { 0 };
@@ -191,7 +201,7 @@ START_TEST(further_files)
     folder_text(dir, "added_tokens.json", "{\"<user>\":6,\"<more>\":8}");
     keys(&g, "{}", 9, "1 token(s) only in added_tokens.json");
     ck_assert_str_eq(dump(&g), HEAD("gpt-2", TOKENS "|<more>", TYPES ",4") "ggml.merges=a b\nggml.eos_token_id=4\n"
-                               "chat_template=line\nTEMPLATE\n");
+                                                                           "chat_template=line\nTEMPLATE\n");
     gguf_close(&g);
     fresh();
     folder_text(dir, "tokenizer.json", GOOD);
@@ -212,10 +222,14 @@ START_TEST(bad_tokenizers)
     } rows[] = {
         { TOKENIZER(VOCAB, MERGES, ADDED, BYTES, ""), 5, ERROR_FORMAT,
           "3 token(s) have no row in the embedding of 5: \"<bos>\" (5), \"<user>\" (6), \"<|end|>\" (7)" },
-        { TOKENIZER("{\"a\":0,\"b\":1,\"ab\":1}", MERGES, "[]", BYTES, ""), 8, ERROR_FORMAT, "\"b\" and \"ab\" share id 1" },
-        { TOKENIZER(VOCAB, MERGES, "[" SPECIAL("3", "<x>") "]", BYTES, ""), 8, ERROR_FORMAT, "\"c\" and \"<x>\" share id 3" },
-        { TOKENIZER(VOCAB, MERGES, "[" SPECIAL("6", "c") "]", BYTES, ""), 8, ERROR_FORMAT, "\"c\" has two ids, 3 and 6" },
-        { TOKENIZER("{\"a\":0,\"b\":1.5,\"ab\":2}", MERGES, "[]", BYTES, ""), 8, ERROR_FORMAT, "the id of token \"b\"" },
+        { TOKENIZER("{\"a\":0,\"b\":1,\"ab\":1}", MERGES, "[]", BYTES, ""), 8, ERROR_FORMAT,
+          "\"b\" and \"ab\" share id 1" },
+        { TOKENIZER(VOCAB, MERGES, "[" SPECIAL("3", "<x>") "]", BYTES, ""), 8, ERROR_FORMAT,
+          "\"c\" and \"<x>\" share id 3" },
+        { TOKENIZER(VOCAB, MERGES, "[" SPECIAL("6", "c") "]", BYTES, ""), 8, ERROR_FORMAT,
+          "\"c\" has two ids, 3 and 6" },
+        { TOKENIZER("{\"a\":0,\"b\":1.5,\"ab\":2}", MERGES, "[]", BYTES, ""), 8, ERROR_FORMAT,
+          "the id of token \"b\"" },
         { TOKENIZER("{\"a\":0,\"b\":-1,\"ab\":2}", MERGES, "[]", BYTES, ""), 8, ERROR_FORMAT, "the id of token \"b\"" },
         { TOKENIZER("{\"a\":0,\"b\":\"1\",\"ab\":2}", MERGES, "[]", BYTES, ""), 8, ERROR_FORMAT, "a string" },
         { TOKENIZER("{\"a\":0,\"a\":1}", MERGES, "[]", BYTES, ""), 8, ERROR_FORMAT, "duplicate key \"a\"" },
@@ -232,21 +246,29 @@ START_TEST(bad_tokenizers)
         { TOKENIZER(VOCAB, "[[\"a\",7]]", ADDED, BYTES, ""), 8, ERROR_FORMAT, "expected two tokens" },
         { TOKENIZER(VOCAB, "[null]", ADDED, BYTES, ""), 8, ERROR_FORMAT, "expected two tokens" },
         { TOKENIZER(VOCAB, MERGES, "[{\"id\":4}]", BYTES, ""), 8, ERROR_FORMAT, "id 4 has no content" },
-        { TOKENIZER(VOCAB, MERGES, "[{\"content\":\"<eos>\"}]", BYTES, ""), 8, ERROR_FORMAT, "added_tokens: an id is nothing" },
-        { "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0.0]]},\"pre_tokenizer\":" BYTES "}", 8, ERROR_UNSUPPORTED, "Unigram" },
+        { TOKENIZER(VOCAB, MERGES, "[{\"content\":\"<eos>\"}]", BYTES, ""), 8, ERROR_FORMAT,
+          "added_tokens: an id is nothing" },
+        { "{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0.0]]},\"pre_tokenizer\":" BYTES "}", 8,
+          ERROR_UNSUPPORTED, "Unigram" },
         { "{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}", 8, ERROR_UNSUPPORTED, "WordPiece" },
         { "{\"model\":{\"vocab\":{\"a\":0}}}", 8, ERROR_FORMAT, "model.type" },
         { "{}", 8, ERROR_FORMAT, "model.type" },
         { "[]", 8, ERROR_FORMAT, "expected an object" },
-        { "{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":" VOCAB ",\"merges\":" MERGES "}}", 8, ERROR_UNSUPPORTED,
-          "SentencePiece-style" },
-        { "{\"model\":{\"type\":\"BPE\",\"vocab\":" VOCAB ",\"merges\":" MERGES "},\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", 8,
+        { "{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":" VOCAB ",\"merges\":" MERGES "}}", 8,
           ERROR_UNSUPPORTED, "SentencePiece-style" },
-        { "{\"model\":{\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\",\"vocab\":" VOCAB ",\"merges\":" MERGES "},\"pre_tokenizer\":"
-          BYTES "}", 8, ERROR_UNSUPPORTED, "end_of_word_suffix" },
-        { TOKENIZER(VOCAB, MERGES, ADDED, "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
-          "\"foo+\"},\"behavior\":\"Isolated\",\"invert\":false}," BYTES "]}", ""), 8, ERROR_UNSUPPORTED, "foo+" },
-        { TOKENIZER(VOCAB, MERGES, ADDED, BYTES, ",\"normalizer\":{\"type\":\"Lowercase\"}"), 8, ERROR_UNSUPPORTED, "Lowercase" },
+        { "{\"model\":{\"type\":\"BPE\",\"vocab\":" VOCAB ",\"merges\":" MERGES
+          "},\"pre_tokenizer\":{\"type\":\"Metaspace\"}}",
+          8, ERROR_UNSUPPORTED, "SentencePiece-style" },
+        { "{\"model\":{\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\",\"vocab\":" VOCAB ",\"merges\":" MERGES
+          "},\"pre_tokenizer\":" BYTES "}",
+          8, ERROR_UNSUPPORTED, "end_of_word_suffix" },
+        { TOKENIZER(VOCAB, MERGES, ADDED,
+                    "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+                    "\"foo+\"},\"behavior\":\"Isolated\",\"invert\":false}," BYTES "]}",
+                    ""),
+          8, ERROR_UNSUPPORTED, "foo+" },
+        { TOKENIZER(VOCAB, MERGES, ADDED, BYTES, ",\"normalizer\":{\"type\":\"Lowercase\"}"), 8, ERROR_UNSUPPORTED,
+          "Lowercase" },
         { "not json", 8, ERROR_FORMAT, "JSON" },
         { GOOD, 0, ERROR_FORMAT, "0 rows" },
         { GOOD, 1u << 31, ERROR_FORMAT, "2147483648 rows" },
@@ -275,8 +297,9 @@ START_TEST(missing_and_forced)
     ck_assert_ptr_nonnull(strstr(e.text, "SentencePiece"));
 
     /* --pre: an unknown rule is no dead end, a wrong name is a usage error */
-    folder_text(dir, "tokenizer.json", TOKENIZER(VOCAB, MERGES, ADDED, "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Foo\"},"
-                                                 BYTES "]}", ""));
+    folder_text(dir, "tokenizer.json",
+                TOKENIZER(VOCAB, MERGES, ADDED,
+                          "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Foo\"}," BYTES "]}", ""));
     ck_assert_int_eq(open_as(&v, "{}", 8, NULL, &e), ERROR_UNSUPPORTED);
     ck_assert_int_eq(open_as(&v, "{}", 8, "nonsense", &e), ERROR_USAGE);
     ck_assert_ptr_nonnull(strstr(e.text, "nonsense"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes that start with "GGUF" are a file whose tokenizer is opened and used. All others are a recipe for a vocabulary
- * (pre-tokenizer, merges, added tokens), then a text: for a valid text the pieces of its ids must be the text again, with
- * and without special tokens, and an invalid one must be refused.
+ * (pre-tokenizer, merges, added tokens), then a text: for a valid text the pieces of its ids must be the text again,
+ * with and without special tokens, and an invalid one must be refused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,8 +166,8 @@ static int write_recipe(const struct recipe *r, const char *pre, int ignore_merg
 
 static void encode_by_recipe(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = { "gpt-2", "smollm", "llama-bpe", "qwen2", "qwen35", "tekken", "gpt-4o", "deepseek-v3",
-                                         "default" };
+    static const char *const names[] = { "gpt-2",  "smollm", "llama-bpe",   "qwen2",  "qwen35",
+                                         "tekken", "gpt-4o", "deepseek-v3", "default" };
     const char *pre = names[data[0] % (sizeof names / sizeof *names)];
     size_t recipe = size > 2 ? data[1] % (size - 1) : 0;
     struct recipe r = { .n = 0 };

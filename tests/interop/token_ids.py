@@ -3,15 +3,15 @@
 
     token_ids.py ids TERN_RUN MODEL.gguf DIR SEED COUNT TEXT...
 
-Each TEXT, and COUNT random Unicode strings in one file with a line separator of their own, must have the ids that DIR/tokenizer.json
-gives in the `tokenizers` library. Each TEXT must also have those of llama.cpp and of transformers' AutoTokenizer; where the
-latter replaces the pre-tokenizer of tokenizer.json by that of its class, its own is put back first and the ids that differ
-are counted.
+Each TEXT, and COUNT random Unicode strings, must have the ids that DIR/tokenizer.json gives in the `tokenizers`
+library. Each TEXT must also have those of llama.cpp and of transformers' AutoTokenizer; where the latter replaces the
+pre-tokenizer of tokenizer.json by that of its class, the ids that differ are counted and the file's own is put back
+for the comparison.
 
     token_ids.py rules TERN_CONVERT TERN_RUN DIR SEED COUNT
 
-The rule of every pre-tokenizer in the table, in the spellings found in tokenizer.json files, put into DIR's tokenizer: the
-converter must recognise it and the ids of random strings must be the library's.
+The rule of every pre-tokenizer in the table, in the spellings found in tokenizer.json files, put into DIR's tokenizer:
+the converter must recognise it and the ids of random strings must be the library's.
 """
 import json
 import os
@@ -27,7 +27,8 @@ from tokenizers import Tokenizer
 SPACES = " \t\n\r  \u00a0\u2003\u3000\u0085\u2028\u180e\x0b\x0c\x1c"
 APOSTROPHES = ["'s", "'t", "'RE", "'Ve", "'m", "'LL", "'d", "'\u017f", "'"]
 NUMBERS = "0123456789\u00bd\u00b2\u0663\u096a\u2177"
-COMBINING = ["e\u0301", "a\u030a\u0323", "\u1e9b\u0323", "\u212b", "\u0958", "\uac00\u11a8", "\U0001f469\u200d\U0001f680", "\ufeff"]
+COMBINING = ["e\u0301", "a\u030a\u0323", "\u1e9b\u0323", "\u212b", "\u0958", "\uac00\u11a8",
+             "\U0001f469\u200d\U0001f680", "\ufeff"]
 RANGES = [(0x80, 0x24f), (0x300, 0x5ff), (0x900, 0xdff), (0x1100, 0x11ff), (0x3040, 0x30ff), (0x4e00, 0x9fff),
           (0xac00, 0xd7a3)]
 
@@ -102,11 +103,11 @@ def transformers_check(folder, texts, got):
     auto = AutoTokenizer.from_pretrained(folder)
     library = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
     plain = [auto(t, add_special_tokens=False).input_ids for t in texts]
-    differ = sum(a != b for g, p in zip(got, plain) for a, b in zip(g, p)) + sum(abs(len(g) - len(p)) for g, p in zip(got, plain))
+    differ = sum(abs(len(g) - len(p)) + sum(a != b for a, b in zip(g, p)) for g, p in zip(got, plain))
     rules = [json.loads(t.to_str())["pre_tokenizer"] for t in (auto.backend_tokenizer, library)]
     kinds = [[s["type"] for s in r.get("pretokenizers", [r])] for r in rules]
     if kinds[0] != kinds[1]:
-        print(f"transformers replaces the pre-tokenizer {kinds[1]} of tokenizer.json by {kinds[0]}: {differ} ids differ from ours")
+        print(f"transformers replaces {kinds[1]} of tokenizer.json by {kinds[0]}: {differ} ids differ")
         auto.backend_tokenizer.pre_tokenizer = library.pre_tokenizer
         plain = [auto(t, add_special_tokens=False).input_ids for t in texts]
     return compare("transformers", texts, got, plain)
@@ -126,7 +127,7 @@ def ids(run, model, folder, seed, count, *files):
                         [library.encode(t, add_special_tokens=False).ids for t in strings])
 
 
-# ---- rules ------------------------------------------------------------------------------------------------------------
+# ---- rules -----------------------------------------------------------------------------------------------------------
 
 def split(regex, behavior="Isolated", invert=False):
     return {"type": "Split", "pattern": {"Regex": regex}, "behavior": behavior, "invert": invert}
@@ -140,7 +141,8 @@ CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 TAIL = r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 LEAD = r"[^\r\n\p{L}\p{N}]?"
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-CL100K = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+CL100K = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]"
+          r"|\s+(?!\S)|\s+")
 
 
 def words(digits):

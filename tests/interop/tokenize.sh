@@ -18,5 +18,6 @@ check() { # NAME DIR
 check garden-3m "$src/data/garden-3m"
 [ -f "${TERNPACK_CHECKPOINTS:-}/smollm2-135m/config.json" ] && check smollm2-135m "$TERNPACK_CHECKPOINTS/smollm2-135m"
 
-"$oracle" "$tool" rules "$convert" "$run" "$src/data/garden-3m" "$seed" 500 2>"$tmp/err" || { cat "$tmp/err"; fail "rules differ"; }
+"$oracle" "$tool" rules "$convert" "$run" "$src/data/garden-3m" "$seed" 500 2>"$tmp/err" ||
+    { cat "$tmp/err"; fail "rules differ"; }
 finish

@@ -202,7 +202,8 @@ END_TEST
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* Every two-byte merge exists, so a word is cut only by its length and by the pre-tokenizer; what shows is the pre-tokenizer. */
+/* Every two-byte merge exists, so a word is cut only by its length and by the pre-tokenizer; what shows is the
+ * pre-tokenizer. */
 START_TEST(pre_tokenizers)
 {
     static const struct {
@@ -222,16 +223,20 @@ START_TEST(pre_tokenizers)
         { "deepseek-v3", "a1234", "a|123|4" },
         { "gpt-2", "a\xe1\xa0\x8e", "a|\xe1\xa0\x8e" }, /* U+180E is no white space: it is a word with what follows */
         { "gpt-2", "a\xe1\xa0\x8e!", "a|\xe1\xa0\x8e!" },
-        { "gpt-2", "a\xc2\x85!", "a|\xc2\x85|!" }, /* U+0085 is */
+        { "gpt-2", "a\xc2\x85!", "a|\xc2\x85|!" },    /* U+0085 is */
         { "smaug-bpe", "a'\xc5\xbf", "a|'\xc5\xbf" }, /* U+017F folds to s */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         vocabulary_init(&v, rows[i].pre);
         static const char *const merges[][2] = {
-            { "i", "t" }, { "I", "T" }, { "'", "s" }, { "'", "S" }, { "1", "2" }, { "12", "3" }, { " ", "12" }, { "3", "4" },
-            { " ", "34" }, { " ", "b" }, { "(", "a" }, { ")", "b" }, { " ", " " }, { "\n", "\n" }, { " ", "\n\n" },
-            { "\xe1", "\xa0" }, { "\xe1\xa0", "\x8e" }, { "\xe1\xa0\x8e", "!" }, { "\xc2", "\x85" }, { "\xc2\x85", "!" },
-            { "\xc5", "\xbf" }, { "'", "\xc5\xbf" },
+            { "i", "t" },        { "I", "T" },           { "'", "s" },
+            { "'", "S" },        { "1", "2" },           { "12", "3" },
+            { " ", "12" },       { "3", "4" },           { " ", "34" },
+            { " ", "b" },        { "(", "a" },           { ")", "b" },
+            { " ", " " },        { "\n", "\n" },         { " ", "\n\n" },
+            { "\xe1", "\xa0" },  { "\xe1\xa0", "\x8e" }, { "\xe1\xa0\x8e", "!" },
+            { "\xc2", "\x85" },  { "\xc2\x85", "!" },    { "\xc5", "\xbf" },
+            { "'", "\xc5\xbf" },
         };
         for (size_t m = 0; m < sizeof merges / sizeof *merges; m++)
             vocabulary_merge(&v, merges[m][0], merges[m][1]);
@@ -249,7 +254,8 @@ START_TEST(every_entry_compiles)
     for (size_t i = 0; pretokenizer_at(i); i++) {
         vocabulary_init(&v, pretokenizer_at(i)->name);
         struct tokenizer *t = opened();
-        static const char text[] = "Mixed CASE, 12345 \xd0\x9d\xd0\xb5\xd1\x89\xd0\xbe!\n\n  x's \xe6\x88\x91\xe6\x83\xb3 \xcc\x81";
+        static const char text[] =
+            "Mixed CASE, 12345 \xd0\x9d\xd0\xb5\xd1\x89\xd0\xbe!\n\n  x's \xe6\x88\x91\xe6\x83\xb3 \xcc\x81";
         struct token_list l = encoded(t, text, sizeof text - 1, false);
         ck_assert_uint_eq(l.n, sizeof text - 1); /* no merges: each byte is a token, wherever the cuts are */
         token_list_free(&l);
@@ -267,7 +273,8 @@ START_TEST(composition)
         vocabulary_merge(&v, "\xc3", "\xa9");
         v.nfc = nfc;
         struct tokenizer *t = opened();
-        struct token_list a = encoded(t, composed, strlen(composed), false), b = encoded(t, loose, strlen(loose), false);
+        struct token_list a = encoded(t, composed, strlen(composed), false),
+                          b = encoded(t, loose, strlen(loose), false);
         ck_assert_uint_eq(a.n, 4);
         ck_assert_uint_eq(b.n, nfc == 0 ? 6 : 4);
         token_list_free(&a);
@@ -357,8 +364,8 @@ START_TEST(matching_against_search)
 }
 END_TEST
 
-/* Case T12: a thousand special tokens that share a long start, and a text of a million bytes that almost matches. Linear
- * work ends at once; the product of the two would outlast the test's time limit. */
+/* Case T12: a thousand special tokens that share a long start, and a text of a million bytes that almost matches.
+ * Linear work ends at once; the product of the two would outlast the test's time limit. */
 START_TEST(many_special_tokens)
 {
     vocabulary_init(&v, "gpt-2");
@@ -420,7 +427,10 @@ START_TEST(invalid_text)
     static const struct {
         const char *text, *says;
     } rows[] = {
-        { "ab\xff", "byte 2" }, { "\xc3", "byte 0" }, { "abc\xed\xa0\x80", "byte 3" }, { "\xc0\x80", "byte 0" },
+        { "ab\xff", "byte 2" },
+        { "\xc3", "byte 0" },
+        { "abc\xed\xa0\x80", "byte 3" },
+        { "\xc0\x80", "byte 0" },
         { "ok \xf4\x90\x80\x80", "byte 3" },
     };
     vocabulary_init(&v, "gpt-2");
@@ -441,29 +451,100 @@ START_TEST(invalid_text)
 }
 END_TEST
 
-static void no_model(void) { v.model = NULL; }
-static void spm(void) { v.model = "llama"; }
-static void no_pre(void) { v.pre = NULL; }
-static void unknown_pre(void) { v.pre = "no-such-rule"; }
-static void no_tokens(void) { v.no_tokens = true; }
-static void empty(void) { v.n = 0; v.n_types = SIZE_MAX; v.n_merges = 0; }
-static void duplicate(void) { vocabulary_add_text(&v, "a", 1); }
-static void few_types(void) { v.n_types = v.n - 1; }
-static void bad_type(void) { v.types[5] = 7; }
-static void negative_type(void) { v.types[5] = -1; }
-static void no_merges(void) { v.no_merges = true; }
-static void unknown_left(void) { v.merges[v.n_merges++] = (struct gguf_str){ "qq b", 4 }; }
-static void unknown_right(void) { v.merges[v.n_merges++] = (struct gguf_str){ "b qq", 4 }; }
-static void unknown_joined(void) { v.merges[v.n_merges++] = (struct gguf_str){ "q z", 3 }; }
-static void no_space(void) { v.merges[v.n_merges++] = (struct gguf_str){ "ab", 2 }; }
-static void no_right(void) { v.merges[v.n_merges++] = (struct gguf_str){ "ab ", 3 }; }
-static void no_left(void) { v.merges[v.n_merges++] = (struct gguf_str){ " ab", 3 }; }
-static void empty_merge(void) { v.merges[v.n_merges++] = (struct gguf_str){ "", 0 }; }
-static void bos_range(void) { v.bos = (int64_t)v.n; }
-static void eos_range(void) { v.eos = 4000000000; }
-static void eot_range(void) { v.eot = 100000; }
-static void stop_range(void) { v.stops[v.n_stops++] = (int32_t)v.n; }
-static void stop_negative(void) { v.stops[v.n_stops++] = -1; }
+static void no_model(void)
+{
+    v.model = NULL;
+}
+static void spm(void)
+{
+    v.model = "llama";
+}
+static void no_pre(void)
+{
+    v.pre = NULL;
+}
+static void unknown_pre(void)
+{
+    v.pre = "no-such-rule";
+}
+static void no_tokens(void)
+{
+    v.no_tokens = true;
+}
+static void empty(void)
+{
+    v.n = 0;
+    v.n_types = SIZE_MAX;
+    v.n_merges = 0;
+}
+static void duplicate(void)
+{
+    vocabulary_add_text(&v, "a", 1);
+}
+static void few_types(void)
+{
+    v.n_types = v.n - 1;
+}
+static void bad_type(void)
+{
+    v.types[5] = 7;
+}
+static void negative_type(void)
+{
+    v.types[5] = -1;
+}
+static void no_merges(void)
+{
+    v.no_merges = true;
+}
+static void unknown_left(void)
+{
+    v.merges[v.n_merges++] = (struct gguf_str){ "qq b", 4 };
+}
+static void unknown_right(void)
+{
+    v.merges[v.n_merges++] = (struct gguf_str){ "b qq", 4 };
+}
+static void unknown_joined(void)
+{
+    v.merges[v.n_merges++] = (struct gguf_str){ "q z", 3 };
+}
+static void no_space(void)
+{
+    v.merges[v.n_merges++] = (struct gguf_str){ "ab", 2 };
+}
+static void no_right(void)
+{
+    v.merges[v.n_merges++] = (struct gguf_str){ "ab ", 3 };
+}
+static void no_left(void)
+{
+    v.merges[v.n_merges++] = (struct gguf_str){ " ab", 3 };
+}
+static void empty_merge(void)
+{
+    v.merges[v.n_merges++] = (struct gguf_str){ "", 0 };
+}
+static void bos_range(void)
+{
+    v.bos = (int64_t)v.n;
+}
+static void eos_range(void)
+{
+    v.eos = 4000000000;
+}
+static void eot_range(void)
+{
+    v.eot = 100000;
+}
+static void stop_range(void)
+{
+    v.stops[v.n_stops++] = (int32_t)v.n;
+}
+static void stop_negative(void)
+{
+    v.stops[v.n_stops++] = -1;
+}
 
 /* Case S15: a token of 1 MiB. */
 static void huge_token(void)
@@ -480,19 +561,29 @@ START_TEST(hostile_files)
         int code;
         const char *says;
     } rows[] = {
-        { no_model, ERROR_FORMAT, "tokenizer.ggml.model" }, { spm, ERROR_UNSUPPORTED, "\"llama\"" },
-        { no_pre, ERROR_UNSUPPORTED, "tokenizer.ggml.pre" }, { unknown_pre, ERROR_UNSUPPORTED, "\"no-such-rule\"" },
-        { no_tokens, ERROR_FORMAT, "tokenizer.ggml.tokens" }, { empty, ERROR_FORMAT, "0 tokens" },
+        { no_model, ERROR_FORMAT, "tokenizer.ggml.model" },
+        { spm, ERROR_UNSUPPORTED, "\"llama\"" },
+        { no_pre, ERROR_UNSUPPORTED, "tokenizer.ggml.pre" },
+        { unknown_pre, ERROR_UNSUPPORTED, "\"no-such-rule\"" },
+        { no_tokens, ERROR_FORMAT, "tokenizer.ggml.tokens" },
+        { empty, ERROR_FORMAT, "0 tokens" },
         { duplicate, ERROR_FORMAT, "tokens 97 and 257 are both \"a\"" },
-        { few_types, ERROR_FORMAT, "256 types for 257 tokens" }, { bad_type, ERROR_FORMAT, "token 5 has type 7" },
-        { negative_type, ERROR_FORMAT, "token 5 has type -1" }, { no_merges, ERROR_FORMAT, "tokenizer.ggml.merges" },
-        { unknown_left, ERROR_FORMAT, "merges[1]: no token \"qq\"" }, { unknown_right, ERROR_FORMAT, "no token \"qq\"" },
-        { unknown_joined, ERROR_FORMAT, "no token \"qz\"" }, { no_space, ERROR_FORMAT, "expected two tokens" },
-        { no_right, ERROR_FORMAT, "expected two tokens" }, { no_left, ERROR_FORMAT, "expected two tokens" },
+        { few_types, ERROR_FORMAT, "256 types for 257 tokens" },
+        { bad_type, ERROR_FORMAT, "token 5 has type 7" },
+        { negative_type, ERROR_FORMAT, "token 5 has type -1" },
+        { no_merges, ERROR_FORMAT, "tokenizer.ggml.merges" },
+        { unknown_left, ERROR_FORMAT, "merges[1]: no token \"qq\"" },
+        { unknown_right, ERROR_FORMAT, "no token \"qq\"" },
+        { unknown_joined, ERROR_FORMAT, "no token \"qz\"" },
+        { no_space, ERROR_FORMAT, "expected two tokens" },
+        { no_right, ERROR_FORMAT, "expected two tokens" },
+        { no_left, ERROR_FORMAT, "expected two tokens" },
         { empty_merge, ERROR_FORMAT, "expected two tokens" },
         { bos_range, ERROR_FORMAT, "bos_token_id is 257, but there are 257 tokens" },
-        { eos_range, ERROR_FORMAT, "eos_token_id is 4000000000" }, { eot_range, ERROR_FORMAT, "eot_token_id is 100000" },
-        { stop_range, ERROR_FORMAT, "eos_token_ids[0] is 257" }, { stop_negative, ERROR_FORMAT, "eos_token_ids[0] is -1" },
+        { eos_range, ERROR_FORMAT, "eos_token_id is 4000000000" },
+        { eot_range, ERROR_FORMAT, "eot_token_id is 100000" },
+        { stop_range, ERROR_FORMAT, "eos_token_ids[0] is 257" },
+        { stop_negative, ERROR_FORMAT, "eos_token_ids[0] is -1" },
         { huge_token, ERROR_FORMAT, "1048576 bytes" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

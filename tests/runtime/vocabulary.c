@@ -58,7 +58,8 @@ int32_t vocabulary_merge(struct vocabulary *v, const char *left, const char *rig
 {
     char joined[1024], merge[4096];
     int32_t a = vocabulary_add(v, left, strlen(left)), b = vocabulary_add(v, right, strlen(right));
-    snprintf(merge, sizeof merge, "%.*s %.*s", (int)v->tokens[a].n, v->tokens[a].s, (int)v->tokens[b].n, v->tokens[b].s);
+    snprintf(merge, sizeof merge, "%.*s %.*s", (int)v->tokens[a].n, v->tokens[a].s, (int)v->tokens[b].n,
+             v->tokens[b].s);
     v->merges[v->n_merges++] = (struct gguf_str){ arena_strndup(&v->arena, merge, strlen(merge), NULL), strlen(merge) };
     snprintf(joined, sizeof joined, "%s%s", left, right);
     return vocabulary_add(v, joined, strlen(joined));

@@ -12,7 +12,7 @@ struct vocabulary {
     struct arena arena;
     struct gguf_str tokens[VOCABULARY_MAX], merges[VOCABULARY_MAX];
     int32_t types[VOCABULARY_MAX];
-    size_t n, n_merges, n_types; /* n_types 0: as many as tokens; SIZE_MAX: no such key */
+    size_t n, n_merges, n_types;             /* n_types 0: as many as tokens; SIZE_MAX: no such key */
     const char *model, *pre, *chat_template; /* NULL: no such key */
     int64_t bos, eos, eot;                   /* negative: no such key */
     int32_t stops[8];
@@ -28,7 +28,7 @@ int32_t vocabulary_add(struct vocabulary *v, const char *bytes, size_t n);
 int32_t vocabulary_add_text(struct vocabulary *v, const char *text, int32_t type); /* text as it is */
 /* A merge of two byte strings; adds the joined token. */
 int32_t vocabulary_merge(struct vocabulary *v, const char *left, const char *right);
-const char *vocabulary_write(const struct vocabulary *v);                             /* path */
+const char *vocabulary_write(const struct vocabulary *v);                               /* path */
 int vocabulary_open(const struct vocabulary *v, struct tokenizer **t, struct error *e); /* writes and opens */
 void vocabulary_free(struct vocabulary *v);
 
