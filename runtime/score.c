@@ -7,7 +7,7 @@
 #include "base/util/mem.h"
 
 /* Logits held at a time. The head's weights are dequantized once per tile, so few rows are slow. */
-enum { LOGITS_BYTES = 64 << 20, MAX_TILE_ROWS = 256, MIN_TILE_ROWS = 16 };
+enum { LOGITS_BYTES = 32 << 20, MAX_TILE_ROWS = 256, MIN_TILE_ROWS = 16 };
 
 void score_add(struct score_sum *s, double nll)
 {
