@@ -23,27 +23,28 @@ done
 close "$(value stderr < "$tmp/garden-3m.json")" 0.019355892588 1e-3 || fail "standard error"
 
 model=$tmp/garden-3m.gguf
-ppl=$(value perplexity < "$tmp/garden-3m.json")
+
+# ppl MODEL OPTION...: over the first 10 chunks
+ppl() { "$run" perplexity "$1" -q -f "$text" -c 256 --chunks 10 --json "${@:2}" | value perplexity; }
 
 # the same figure, to the last digit, for any number of threads; nearly so in smaller batches, from memory, for each kernel
+want=$(ppl "$model")
 for j in 1 3; do
-    [ "$("$run" perplexity "$model" -q -f "$text" -c 256 --json -j $j | value perplexity)" = "$ppl" ] || fail "-j $j changes it"
+    [ "$(ppl "$model" -j $j)" = "$want" ] || fail "-j $j changes it"
 done
-close "$("$run" perplexity "$model" -q -f "$text" -c 256 -b 100 --no-mmap --json | value perplexity)" "$ppl" 1e-5 || fail "-b 100"
-close "$(TERNPACK_KERNELS=scalar "$run" perplexity "$model" -q -f "$text" -c 256 --json | value perplexity)" "$ppl" 1e-5 ||
-    fail "scalar kernels"
-close "$("$run" perplexity "$model" -q -f "$text" -c 256 --kv-type f16 --json | value perplexity)" "$ppl" 1e-3 || fail "f16 cache"
+close "$(ppl "$model" -b 100 --no-mmap)" "$want" 1e-5 || fail "-b 100"
+close "$(TERNPACK_KERNELS=scalar ppl "$model")" "$want" 1e-5 || fail "scalar kernels"
+close "$(ppl "$model" --kv-type f16)" "$want" 1e-3 || fail "f16 cache"
 
 # packed ternary weights: the source's figure with unrounded activations, nearly so with 8-bit ones, the same for each kernel
-want=$(value perplexity < "$tmp/garden-3m-ternary.json")
+want=$(ppl "$tmp/garden-3m-ternary.gguf")
 for type in PQ2_0 PTQ1_0 Q2_0; do
     packed=$tmp/$type.gguf
     "$pack" -q "$tmp/garden-3m-ternary.gguf" -o "$packed" --type $type --embed-type F16 --on-ragged f16 || { fail "pack $type"; continue; }
-    close "$("$run" perplexity "$packed" -q -f "$text" -c 256 --exact --json | value perplexity)" "$want" 1e-5 || fail "$type --exact"
-    got=$("$run" perplexity "$packed" -q -f "$text" -c 256 --json | value perplexity)
+    close "$(ppl "$packed" --exact)" "$want" 1e-5 || fail "$type --exact"
+    got=$(ppl "$packed")
     close "$got" "$want" 5e-3 || fail "$type: $got, the source has $want"
-    close "$(TERNPACK_KERNELS=scalar "$run" perplexity "$packed" -q -f "$text" -c 256 --json | value perplexity)" "$got" 1e-3 ||
-        fail "$type: scalar kernels"
+    close "$(TERNPACK_KERNELS=scalar ppl "$packed")" "$got" 1e-4 || fail "$type: scalar kernels"
 done
 
 # chunks, stride, several texts (case R05)
