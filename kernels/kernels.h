@@ -5,7 +5,8 @@
  * thread-safe and may be given any alignment (dst must not overlap src unless said).
  *
  * Ternary products use int8 activations: for each 64 inputs one FP32 scale a = max|x|/127 and q = round-half-even(x / a)
- * (a = 0 gives q = 0). The product of a row and an activation row is
+ * (a = 0 gives q = 0; a block that holds NaN or infinity gets a = NaN and q = 0, so that its products are NaN). The product
+ * of a row and an activation row is
  *      y = sum over 64-blocks b, in index order, FP32, of (d_b * a_b) * isum_b,   isum_b = exact int32 sum of code*q
  * so every implementation gives the same bits (test: check_kernels, guard pages, odd sizes).
  */
@@ -41,8 +42,8 @@ struct kernels {
 
     /* y[i] = x[i] * rsqrt(mean(x^2) + eps) * w[i]; sum of squares in double. May run in place. w NULL: gain 1. */
     void (*rms_norm)(const float *x, const float *w, float eps, float *y, size_t n);
-    /* The next three use one exponential (ref/scalar.c, relative error below 2.5e-7) and fixed orders of addition, so they are
-     * bit-equal between implementations for finite input. g[i] = silu(g[i]) * u[i]: */
+    /* The next three use one exponential (ref/scalar.c, relative error below 2e-7) and fixed orders of addition, so they are
+     * bit-equal between implementations for finite input; NaN comes out as NaN. g[i] = silu(g[i]) * u[i]: */
     void (*swiglu)(float *g, const float *u, size_t n);
     /* In place, max subtracted, sum in double. */
     void (*softmax)(float *x, size_t n);

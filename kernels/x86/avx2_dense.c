@@ -183,7 +183,7 @@ AVX2_TARGET static float max_of(const float *x, size_t n)
     __m256 m = _mm256_set1_ps(-INFINITY);
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
-        m = _mm256_max_ps(m, _mm256_loadu_ps(x + i));
+        m = _mm256_max_ps(_mm256_loadu_ps(x + i), m); /* x > m ? x : m, so that NaN is passed over */
     float lanes[8], max = -INFINITY;
     _mm256_storeu_ps(lanes, m);
     for (unsigned k = 0; k < 8; k++)

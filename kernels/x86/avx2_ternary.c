@@ -16,6 +16,7 @@
 
 #ifdef TERNPACK_AVX2
 #include <immintrin.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/util/bytes.h"
@@ -108,18 +109,23 @@ AVX2_TARGET void avx2_unpack(uint32_t type, const void *src, uint8_t *codes, flo
     }
 }
 
+AVX2_TARGET static inline uint32_t fold_max(__m256i v)
+{
+    __m128i m = _mm_max_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
+}
+
 AVX2_TARGET void avx2_quantize_act(const float *x, int8_t *q, float *a, size_t n)
 {
-    const __m256 no_sign = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+    const __m256i no_sign = _mm256_set1_epi32(0x7fffffff);
     const __m256 top = _mm256_set1_ps(127.0f), bottom = _mm256_set1_ps(-127.0f);
     for (size_t b = 0; b < n / KERNELS_ACT_BLOCK; b++, x += KERNELS_ACT_BLOCK, q += KERNELS_ACT_BLOCK) {
-        __m256 max = _mm256_setzero_ps();
+        __m256i bits = _mm256_setzero_si256();
         for (size_t i = 0; i < KERNELS_ACT_BLOCK; i += 8)
-            max = _mm256_max_ps(max, _mm256_and_ps(_mm256_loadu_ps(x + i), no_sign));
-        __m128 m = _mm_max_ps(_mm256_castps256_ps128(max), _mm256_extractf128_ps(max, 1));
-        m = _mm_max_ps(m, _mm_movehl_ps(m, m));
-        m = _mm_max_ss(m, _mm_shuffle_ps(m, m, 1));
-        a[b] = _mm_cvtss_f32(m) / 127.0f;
+            bits = _mm256_max_epi32(bits, _mm256_and_si256(_mm256_castps_si256(_mm256_loadu_ps(x + i)), no_sign));
+        uint32_t max = fold_max(bits);
+        a[b] = max < 0x7f800000 ? bytes_f32_from_bits(max) / 127.0f : NAN;
         if (!(a[b] > 0)) {
             memset(q, 0, KERNELS_ACT_BLOCK);
             continue;
@@ -207,35 +213,47 @@ AVX2_TARGET static void few_tokens(uint32_t type, const uint8_t *w, size_t row_b
     }
 }
 
-/* Interleaved tile of eight rows (codes [n_cols/4][8][4], scales [n_blocks][8]) against up to four tokens. */
+AVX2_TARGET static inline __m256i mac4(__m256i sum, __m256i u, const int8_t *q)
+{
+    int32_t four;
+    memcpy(&four, q, sizeof four);
+    return _mm256_add_epi16(sum, _mm256_maddubs_epi16(u, _mm256_set1_epi32(four)));
+}
+
+/* sum + (d * a) * (isum - block_sum), rounded as the scalar code rounds */
+AVX2_TARGET static inline __m256 add_block(__m256 sum, __m256i s, __m256 d, float a, int32_t block_sum)
+{
+    __m256i isum = _mm256_sub_epi32(_mm256_madd_epi16(s, _mm256_set1_epi16(1)), _mm256_set1_epi32(block_sum));
+    return _mm256_add_ps(sum, _mm256_mul_ps(_mm256_mul_ps(d, _mm256_set1_ps(a)), _mm256_cvtepi32_ps(isum)));
+}
+
+/* Interleaved tile of eight rows (codes [n_cols/4][8][4], scales [n_blocks][8]) against four tokens. Everything is spelled out
+ * so that the four sums stay in registers. */
 AVX2_TARGET static void eight_rows(const uint8_t *codes, const float *scales, size_t n_cols, const int8_t *q, const float *a,
                                    const int32_t *sums, float out[TOKENS][ROWS])
 {
-    const __m256i one16 = _mm256_set1_epi16(1);
     size_t n_blocks = n_cols / KERNELS_ACT_BLOCK;
-    __m256 sum[TOKENS] = { _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps() };
+    const int8_t *q1 = q + n_cols, *q2 = q1 + n_cols, *q3 = q2 + n_cols;
+    __m256 f0 = _mm256_setzero_ps(), f1 = f0, f2 = f0, f3 = f0;
     for (size_t b = 0; b < n_blocks; b++) {
         __m256i s0 = _mm256_setzero_si256(), s1 = s0, s2 = s0, s3 = s0;
         for (size_t i = b * KERNELS_ACT_BLOCK; i < (b + 1) * KERNELS_ACT_BLOCK; i += 4) {
             __m256i u = _mm256_loadu_si256((const __m256i *)(const void *)(codes + i * ROWS));
-            int32_t g[TOKENS];
-            for (size_t t = 0; t < TOKENS; t++)
-                memcpy(&g[t], q + t * n_cols + i, 4);
-            s0 = _mm256_add_epi16(s0, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[0])));
-            s1 = _mm256_add_epi16(s1, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[1])));
-            s2 = _mm256_add_epi16(s2, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[2])));
-            s3 = _mm256_add_epi16(s3, _mm256_maddubs_epi16(u, _mm256_set1_epi32(g[3])));
+            s0 = mac4(s0, u, q + i);
+            s1 = mac4(s1, u, q1 + i);
+            s2 = mac4(s2, u, q2 + i);
+            s3 = mac4(s3, u, q3 + i);
         }
-        const __m256i s[TOKENS] = { s0, s1, s2, s3 };
         const __m256 d = _mm256_loadu_ps(scales + b * ROWS);
-        for (size_t t = 0; t < TOKENS; t++) {
-            __m256i isum = _mm256_sub_epi32(_mm256_madd_epi16(s[t], one16), _mm256_set1_epi32(sums[t * n_blocks + b]));
-            __m256 da = _mm256_mul_ps(d, _mm256_set1_ps(a[t * n_blocks + b]));
-            sum[t] = _mm256_add_ps(sum[t], _mm256_mul_ps(da, _mm256_cvtepi32_ps(isum)));
-        }
+        f0 = add_block(f0, s0, d, a[b], sums[b]);
+        f1 = add_block(f1, s1, d, a[n_blocks + b], sums[n_blocks + b]);
+        f2 = add_block(f2, s2, d, a[2 * n_blocks + b], sums[2 * n_blocks + b]);
+        f3 = add_block(f3, s3, d, a[3 * n_blocks + b], sums[3 * n_blocks + b]);
     }
-    for (size_t t = 0; t < TOKENS; t++)
-        _mm256_storeu_ps(out[t], sum[t]);
+    _mm256_storeu_ps(out[0], f0);
+    _mm256_storeu_ps(out[1], f1);
+    _mm256_storeu_ps(out[2], f2);
+    _mm256_storeu_ps(out[3], f3);
 }
 
 /* Unpack m <= 8 rows and interleave them; missing rows repeat the last one. */
