@@ -13,6 +13,6 @@ dist_check_SCRIPTS += tests/interop/convert_rope.sh
 TESTS += tests/interop/convert_rope.sh
 dist_check_SCRIPTS += tests/interop/pack.sh
 TESTS += tests/interop/pack.sh
-dist_check_SCRIPTS += tests/interop/calib.sh tests/interop/calib_smollm.sh
-TESTS += tests/interop/calib.sh tests/interop/calib_smollm.sh
+dist_check_SCRIPTS += tests/interop/calib.sh tests/interop/calib_smollm.sh tests/interop/smollm.sh
+TESTS += tests/interop/calib.sh tests/interop/calib_smollm.sh tests/interop/smollm.sh
 include tests/interop/tok.mk

@@ -21,7 +21,7 @@ tests_runtime_check_model_CFLAGS = $(RUNTIME_CHECK_CFLAGS)
 tests_runtime_compare_reference_SOURCES = tests/runtime/compare_reference.c
 tests_runtime_compare_reference_LDADD = $(RUNTIME_LIBS)
 
-runtime_scripts = tests/runtime/logits.sh tests/runtime/perplexity.sh tests/runtime/generate.sh tests/runtime/wikitext.sh
+runtime_scripts = tests/runtime/logits.sh tests/runtime/perplexity.sh tests/runtime/generate.sh
 dist_check_SCRIPTS += $(runtime_scripts)
 TESTS += $(runtime_scripts)
 include tests/runtime/tok.mk
