@@ -12,6 +12,7 @@
 
 #include "base/util/text.h"
 #include "calib/job.h"
+#include "runtime/blas.h"
 
 static int collect_part(struct job *j, uint64_t from, uint64_t to, uint64_t length, struct error *err)
 {
@@ -51,6 +52,7 @@ int main(int argc, char **argv)
 {
     struct error err = { 0 };
     uint64_t v[5];
+    blas_choose(argv);
     if (argc != 9)
         return 2;
     for (int i = 0; i < 5; i++)
