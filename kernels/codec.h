@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block codecs: between bytes of a row and floats, or codes and scales. Pure functions, thread-safe, any alignment of the
- * byte pointer. n is a whole number of blocks; callers have checked it. Codes are -1, 0, +1 (code 3 of the 2-bit types
- * reads as +2). Scales are fp16 bit patterns, one per block of the type (64, 128 or 256 weights).
+ * Block codecs: between bytes of a row and floats, or codes and scales. Pure functions, thread-safe, any alignment of
+ * the byte pointer. n is a whole number of blocks; callers have checked it. Codes are -1, 0, +1 (code 3 of the 2-bit
+ * types reads as +2). Scales are fp16 bit patterns, one per block of the type (64, 128 or 256 weights).
  */
 #ifndef TERNPACK_KERNELS_CODEC_H
 #define TERNPACK_KERNELS_CODEC_H
@@ -30,21 +30,22 @@ void codec_to_bf16(const float *src, void *dst, size_t n);
 
 /* What a checker wants to know about n weights of packed bytes. Counts are added to *c. */
 struct codec_check {
-    uint64_t illegal_codes;      /* 2-bit pattern 11 */
-    uint64_t first_illegal;      /* weight index of the first one, UINT64_MAX: none */
-    uint64_t non_canonical;      /* base-3 bytes no canonical packer writes, or spare digits set */
+    uint64_t illegal_codes;       /* 2-bit pattern 11 */
+    uint64_t first_illegal;       /* weight index of the first one, UINT64_MAX: none */
+    uint64_t non_canonical;       /* base-3 bytes no canonical packer writes, or spare digits set */
     uint64_t first_non_canonical; /* byte index, UINT64_MAX: none */
     uint64_t spare_digits;        /* of the non-canonical bytes, those with no other fault than a set spare digit */
     uint64_t scale_nan, scale_inf, scale_zero, scale_subnormal, blocks;
-    uint64_t scale_negative;  /* -0 too */
-    uint64_t first_bad_scale; /* block index of the first NaN or infinity, UINT64_MAX: none */
-    uint64_t zeros, weights;  /* zero codes (or dequantized zeros) */
-    uint64_t nan, inf;        /* F32/F16/BF16 values */
-    uint64_t first_bad_value; /* element index, UINT64_MAX: none */
+    uint64_t scale_negative;    /* -0 too */
+    uint64_t first_bad_scale;   /* block index of the first NaN or infinity, UINT64_MAX: none */
+    uint64_t zeros, weights;    /* zero codes (or dequantized zeros) */
+    uint64_t nan, inf;          /* F32/F16/BF16 values */
+    uint64_t first_bad_value;   /* element index, UINT64_MAX: none */
     float scale_min, scale_max; /* of finite scales; start at +inf, -inf */
 };
 void codec_check_init(struct codec_check *c);
-/* base: index of src's first weight within the tensor (a multiple of the block). False for types it cannot look into. */
+/* base: index of src's first weight within the tensor (a multiple of the block). False for types it cannot look into.
+ */
 bool codec_check(uint32_t type, const void *src, size_t n, uint64_t base, struct codec_check *c);
 
 #endif

@@ -57,7 +57,8 @@ static void check_base3(struct codec_check *c, const struct codec_layout *l, con
     }
 }
 
-static void check_ternary(struct codec_check *c, const struct codec_layout *l, const uint8_t *p, size_t n, uint64_t base)
+static void check_ternary(struct codec_check *c, const struct codec_layout *l, const uint8_t *p, size_t n,
+                          uint64_t base)
 {
     int8_t codes[256];
     uint16_t scale;
@@ -80,7 +81,7 @@ static void check_ternary(struct codec_check *c, const struct codec_layout *l, c
 static void check_values(struct codec_check *c, uint32_t type, const uint8_t *p, size_t n, uint64_t base)
 {
     for (size_t i = 0; i < n; i++) {
-        float v = type == BLOCK_F32 ? bytes_get_f32(p + 4 * i)
+        float v = type == BLOCK_F32   ? bytes_get_f32(p + 4 * i)
                   : type == BLOCK_F16 ? bytes_f32_from_f16(bytes_get_u16(p + 2 * i))
                                       : bytes_f32_from_bf16(bytes_get_u16(p + 2 * i));
         c->zeros += v == 0;

@@ -7,7 +7,8 @@
 static const struct codec_layout layouts[] = {
     { BLOCK_TQ1_0, 256, 54, 52, true, 3, { { 0, 0, 32, 5 }, { 160, 32, 16, 5 }, { 240, 48, 4, 4 } } },
     { BLOCK_TQ2_0, 256, 66, 64, false, 2, { { 0, 0, 32, 4 }, { 128, 32, 32, 4 } } },
-    /* Sequential 2-bit types: byte m holds weights 4m..4m+3, which no stage of the form above says; width 0 marks it. */
+    /* Sequential 2-bit types: byte m holds weights 4m..4m+3, which no stage of the form above says; width 0 marks it.
+     */
     { BLOCK_Q2_0, 64, 18, 0, false, 1, { { 0, 2, 0, 4 } } },
     { BLOCK_PQ2_0, 128, 34, 0, false, 1, { { 0, 2, 0, 4 } } },
     { BLOCK_PTQ1_0, 128, 28, 26, true, 3, { { 0, 0, 16, 5 }, { 80, 16, 8, 5 }, { 120, 24, 2, 4 } } },

@@ -16,7 +16,8 @@ static bool has_avx2(void)
     unsigned a, b, c, d;
     __builtin_cpu_init(); /* the feature bits it reports include the operating system's consent */
     /* clang's builtin does not know f16c; its registers are AVX's, so the consent above covers it */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __get_cpuid(1, &a, &b, &c, &d) &&
+           (c & bit_F16C);
 }
 #endif
 
@@ -51,8 +52,8 @@ int kernels_select(const struct kernels **out, const char *name, struct error *e
 
 size_t kernels_scratch(size_t n_cols)
 {
-    /* avx2, many tokens: 32 rows of codes and one more (33 n), scales of 33 rows and sums of 4 tokens (37 * 4 bytes a 64-block);
-     * few tokens: 4 rows, 4 scales, 8 sums. Both lie below 36 n. */
+    /* avx2, many tokens: 32 rows of codes and one more (33 n), scales of 33 rows and sums of 4 tokens (37 * 4 bytes a
+     * 64-block); few tokens: 4 rows, 4 scales, 8 sums and 8 reordered tokens (13 n). Both lie below 36 n. */
     return 36 * n_cols + 256;
 }
 

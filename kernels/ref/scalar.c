@@ -8,7 +8,8 @@
 #include "base/util/bytes.h"
 #include "kernels/codec_layout.h"
 
-/* Bit patterns of absolute values order as the values do, infinity and then NaN at the top: one maximum finds all three. */
+/* Bit patterns of absolute values order as the values do, infinity and then NaN at the top: one maximum finds all
+ * three. */
 void scalar_quantize_act(const float *x, int8_t *q, float *a, size_t n)
 {
     for (size_t b = 0; b < n / KERNELS_ACT_BLOCK; b++, x += KERNELS_ACT_BLOCK, q += KERNELS_ACT_BLOCK) {
@@ -23,8 +24,8 @@ void scalar_quantize_act(const float *x, int8_t *q, float *a, size_t n)
     }
 }
 
-void scalar_ternary_matmul(uint32_t type, const void *w, size_t row_bytes, size_t n_rows, size_t n_cols, const int8_t *q,
-                           const float *a, size_t n_tokens, float *y, size_t y_stride, void *scratch)
+void scalar_ternary_matmul(uint32_t type, const void *w, size_t row_bytes, size_t n_rows, size_t n_cols,
+                           const int8_t *q, const float *a, size_t n_tokens, float *y, size_t y_stride, void *scratch)
 {
     const struct codec_layout *l = codec_layout(type);
     size_t n_blocks = n_cols / KERNELS_ACT_BLOCK;
@@ -77,10 +78,11 @@ void scalar_rms_norm(const float *x, const float *w, float eps, float *y, size_t
 }
 
 /*
- * exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln(2)/2, with ln 2 in two parts so that r is exact to about 1e-10, and
- * exp(r) = 1 + r + r^2 P(r) with the degree-5 minimax P of Cephes' expf (Moshier, 1984). Relative error below 2e-7 on
- * [-87.3, 88.3] (test: check_kernels); smaller arguments give 0, larger ones are clamped. Our own rather than libm's, so that
- * every implementation, vector or not, gives the same bits.
+ * exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln(2)/2, with ln 2 in two parts so that r is exact to about 1e-10,
+ * and exp(r) = 1 + r + r^2 P(r) with the degree-5 minimax P of Cephes' expf (Moshier, 1984). Relative error below 2e-7
+ * on
+ * [-87.3, 88.3] (test: check_kernels); smaller arguments give 0, larger ones are clamped. Our own rather than libm's,
+ * so that every implementation, vector or not, gives the same bits.
  */
 float scalar_exp(float x)
 {
@@ -112,8 +114,8 @@ static float max_of(const float *x, size_t n)
     return max;
 }
 
-/* Sum of exp(x - max) in double: eight running sums over whole groups of eight, folded 0+4, 1+5, ..., then (0+2)+(1+3), then
- * the rest one by one. The terms go to out when it is not NULL (it may be x). */
+/* Sum of exp(x - max) in double: eight running sums over whole groups of eight, folded 0+4, 1+5, ..., then (0+2)+(1+3),
+ * then the rest one by one. The terms go to out when it is not NULL (it may be x). */
 static double sum_exp(const float *x, size_t n, float max, float *out)
 {
     double lane[8] = { 0 };

@@ -12,8 +12,8 @@ extern const struct kernels avx2_kernels; /* usable only when the processor has 
 
 enum { AVX2_ROWS = 32 }; /* rows of one interleaved tile */
 
-/* Codes plus one (0..3, unsigned bytes, natural order) and FP32 scales of n weights; a block's scale is written once per 64
- * weights. */
+/* Codes plus one (0..3, unsigned bytes, natural order) and FP32 scales of n weights; a block's scale is written once
+ * per 64 weights. */
 void avx2_unpack(uint32_t type, const void *src, uint8_t *codes, float *scales, size_t n);
 
 void avx2_quantize_act(const float *x, int8_t *q, float *a, size_t n);

@@ -40,10 +40,10 @@ AVX2_TARGET static inline __m256 load_q8(const uint8_t *block, size_t i)
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(block + 2 + i))));
 }
 
-#define DOT(load)                                                          \
-    for (; i + 16 <= n; i += 16) {                                         \
-        s0 = _mm256_fmadd_ps(load(p, i), _mm256_loadu_ps(x + i), s0);      \
-        s1 = _mm256_fmadd_ps(load(p, i + 8), _mm256_loadu_ps(x + i + 8), s1); \
+#define DOT(load)                                                                                                      \
+    for (; i + 16 <= n; i += 16) {                                                                                     \
+        s0 = _mm256_fmadd_ps(load(p, i), _mm256_loadu_ps(x + i), s0);                                                  \
+        s1 = _mm256_fmadd_ps(load(p, i + 8), _mm256_loadu_ps(x + i + 8), s1);                                          \
     }
 
 AVX2_TARGET static inline __m256 load_f32(const uint8_t *p, size_t i)
@@ -139,7 +139,8 @@ AVX2_TARGET void avx2_dequantize(uint32_t type, const void *src, float *dst, siz
     } else if (type == BLOCK_Q8_0) {
         for (size_t b = 0; b < n / 32; b++, p += 34, dst += 32)
             for (i = 0; i < 32; i += 8)
-                _mm256_storeu_ps(dst + i, _mm256_mul_ps(load_q8(p, i), _mm256_set1_ps(bytes_f32_from_f16(bytes_get_u16(p)))));
+                _mm256_storeu_ps(dst + i,
+                                 _mm256_mul_ps(load_q8(p, i), _mm256_set1_ps(bytes_f32_from_f16(bytes_get_u16(p)))));
     } else {
         codec_dequantize(type, src, dst, n);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels_bench: products of one matrix, 2048 x 2048, with 1 and with 256 tokens, by every implementation and ternary type,
- * beside OpenBLAS's float32 GEMM on one thread. A line each: implementation, type, tokens, 10^9 multiply-adds per CPU second
- * (the median of five).
+ * kernels_bench: products of one matrix, 2048 x 2048, with 1 and with 256 tokens, by every implementation and ternary
+ * type, beside OpenBLAS's float32 GEMM on one thread. A line each: implementation, type, tokens, 10^9 multiply-adds per
+ * CPU second (the median of five).
  */
 #include <cblas.h>
 #include <stdio.h>
@@ -44,8 +44,9 @@ static int arrays_open(struct arrays *s, struct error *err)
     if (!(s->packed = mem_zalloc(N, N, "packed", err)) || !(s->w = mem_aligned(N * N, sizeof *s->w, "weights", err)) ||
         !(s->x = mem_aligned(N * TOKENS, sizeof *s->x, "inputs", err)) ||
         !(s->a = mem_aligned(N * TOKENS / 64, sizeof *s->a, "scales", err)) ||
-        !(s->y = mem_aligned(N * TOKENS, sizeof *s->y, "outputs", err)) || !(s->q = mem_aligned(N * TOKENS, 1, "inputs", err)) ||
-        !(s->codes = mem_aligned(N, N, "codes", err)) || !(s->scales = mem_zalloc(N * N / 64, 2, "scales", err)) ||
+        !(s->y = mem_aligned(N * TOKENS, sizeof *s->y, "outputs", err)) ||
+        !(s->q = mem_aligned(N * TOKENS, 1, "inputs", err)) || !(s->codes = mem_aligned(N, N, "codes", err)) ||
+        !(s->scales = mem_zalloc(N * N / 64, 2, "scales", err)) ||
         !(s->scratch = mem_aligned(kernels_scratch(N), 1, "scratch", err)))
         return ERROR_NOMEM;
     rng_seed(&rng, 1);
@@ -77,12 +78,13 @@ static void measure(struct arrays *s, const struct kernels *k, const struct bloc
         double start = cpu_seconds();
         for (size_t i = 0; i < repeat; i++) {
             if (k)
-                k->ternary_matmul(info->id, s->packed, N / info->weights * info->bytes, N, N, s->q, s->a, tokens, s->y, N,
-                                  s->scratch);
+                k->ternary_matmul(info->id, s->packed, N / info->weights * info->bytes, N, N, s->q, s->a, tokens, s->y,
+                                  N, s->scratch);
             else if (tokens == 1)
                 cblas_sgemv(CblasRowMajor, CblasNoTrans, N, N, 1, s->w, N, s->x, 1, 0, s->y, 1);
             else
-                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)tokens, N, N, 1, s->x, N, s->w, N, 0, s->y, N);
+                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)tokens, N, N, 1, s->x, N, s->w, N, 0,
+                            s->y, N);
         }
         rate[run] = (double)(repeat * tokens) * N * N / (cpu_seconds() - start) * 1e-9;
     }

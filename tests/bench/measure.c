@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure [-o FILE] COMMAND [ARGUMENT...]: run a command and write one JSON object with its exit status, wall, user and system
- * seconds and peak resident set (of the largest single process), as the kernel accounted them, to FILE or stderr. Exits as
- * the command did (128 + signal when it was killed).
+ * measure [-o FILE] COMMAND [ARGUMENT...]: run a command and write one JSON object with its exit status, wall, user and
+ * system seconds and peak resident set (of the largest single process), as the kernel accounted them, to FILE or
+ * stderr. Exits as the command did (128 + signal when it was killed).
  */
 #include <errno.h>
 #include <spawn.h>
@@ -51,8 +51,8 @@ int main(int argc, char **argv)
     }
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     fprintf(f, "{\"status\": %d, \"wall_s\": %.6f, \"user_s\": %.6f, \"sys_s\": %.6f, \"max_rss_kib\": %ld}\n", code,
-            (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9, seconds(r.ru_utime), seconds(r.ru_stime),
-            r.ru_maxrss);
+            (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9, seconds(r.ru_utime),
+            seconds(r.ru_stime), r.ru_maxrss);
     if (out && fclose(f)) {
         perror(out);
         return 2;

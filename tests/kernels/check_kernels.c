@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every implementation this processor runs, against the scalar one: between guard pages, at odd sizes and alignments. */
+/* Every implementation this processor runs, against the scalar one: between guard pages, at odd sizes and alignments.
+ */
 #include "kernels/kernels.h"
 
 #include <float.h>
@@ -48,7 +49,8 @@ START_TEST(ternary_matmul_is_bit_equal)
     struct rng rng;
     const struct kernels *k, *ref = kernels_at(0);
     rng_seed(&rng, 7 + (uint64_t)_i);
-    for (size_t n_cols = type == BLOCK_Q2_0 ? 64 : 256; n_cols <= 1536; n_cols += n_cols < 512 ? (type == BLOCK_Q2_0 ? 64 : 256) : 1024)
+    const size_t step = block_info(type)->weights;
+    for (size_t n_cols = step; n_cols <= 1536; n_cols += n_cols < 512 ? step : 1024)
         for (size_t ri = 0; ri < 5; ri++)
             for (size_t ti = 0; ti < 6; ti++) {
                 size_t n_rows = rows[ri], n_tokens = tokens[ti], n_act = n_tokens * n_cols, stride = n_rows + 3;
@@ -69,8 +71,8 @@ START_TEST(ternary_matmul_is_bit_equal)
                 for (unsigned i = 1; (k = kernels_at(i)); i++) {
                     memset(got, 0, n_tokens * stride * sizeof *got);
                     k->ternary_matmul(type, w, row_bytes, n_rows, n_cols, gq, a, n_tokens, got, stride, scratch);
-                    ck_assert_msg(!memcmp(got, want, n_tokens * stride * sizeof *got), "%s type %u, %zu x %zu, %zu tokens", k->name,
-                                  type, n_rows, n_cols, n_tokens);
+                    ck_assert_msg(!memcmp(got, want, n_tokens * stride * sizeof *got),
+                                  "%s type %u, %zu x %zu, %zu tokens", k->name, type, n_rows, n_cols, n_tokens);
                 }
                 support_guard_free(w, n_rows * row_bytes, 1);
                 support_guard_free(gq, n_act, 1);
@@ -79,8 +81,8 @@ START_TEST(ternary_matmul_is_bit_equal)
 }
 END_TEST
 
-/* The scalar product itself against double arithmetic on dequantized weights and activations. Each of the n/64 block terms
- * and each addition rounds once: |error| <= (n/64 + 3) eps sum|d a isum|. Scales below 1 matter (case R10). */
+/* The scalar product itself against double arithmetic on dequantized weights and activations. Each of the n/64 block
+ * terms and each addition rounds once: |error| <= (n/64 + 3) eps sum|d a isum|. Scales below 1 matter (case R10). */
 START_TEST(scalar_matmul_is_right)
 {
     uint32_t type = ternary[_i];
@@ -199,8 +201,8 @@ START_TEST(exponential_alone)
 }
 END_TEST
 
-static const uint32_t decodable[] = { BLOCK_F32, BLOCK_F16, BLOCK_BF16, BLOCK_Q8_0, BLOCK_Q4_0, BLOCK_TQ1_0, BLOCK_TQ2_0,
-                                      BLOCK_Q2_0, BLOCK_PQ2_0, BLOCK_PTQ1_0 };
+static const uint32_t decodable[] = { BLOCK_F32,   BLOCK_F16,   BLOCK_BF16, BLOCK_Q8_0,  BLOCK_Q4_0,
+                                      BLOCK_TQ1_0, BLOCK_TQ2_0, BLOCK_Q2_0, BLOCK_PQ2_0, BLOCK_PTQ1_0 };
 
 START_TEST(dequantize_and_dot)
 {
@@ -237,8 +239,8 @@ START_TEST(dequantize_and_dot)
             k->dequantize(type, w, got, n);
             ck_assert_msg(!memcmp(got, want, n * sizeof *got), "%s: dequantize type %u, n %zu", k->name, type, n);
             float dot = k->dense_dot(type, w, x, n);
-            ck_assert_msg(fabs((double)dot - sum) <= 4 * (double)n * (double)FLT_EPSILON * size, "%s: dot of type %u, n %zu", k->name,
-                          type, n);
+            ck_assert_msg(fabs((double)dot - sum) <= 4 * (double)n * (double)FLT_EPSILON * size,
+                          "%s: dot of type %u, n %zu", k->name, type, n);
         }
         support_guard_free(w, bytes, 1);
         free(raw), free(x), free(want), free(got);
@@ -246,8 +248,8 @@ START_TEST(dequantize_and_dot)
 }
 END_TEST
 
-/* softmax, log_sum_exp and swiglu against double arithmetic: the exponential's relative error is at most 2e-7, plus a few
- * roundings (numerics.md). */
+/* softmax, log_sum_exp and swiglu against double arithmetic: the exponential's relative error is at most 2e-7, plus a
+ * few roundings (numerics.md). */
 START_TEST(exponentials)
 {
     const struct kernels *k;
@@ -277,9 +279,10 @@ START_TEST(exponentials)
             ck_assert_mem_eq(y, z, n * sizeof *y);
             for (size_t j = 0; j < n; j++) {
                 /* x - max rounds in FP32: a relative error of |x - max| * eps / 2 in its exponential */
-                double want = exp((double)x[j] - top) / sum, tol = 1e-6 + fabs((double)x[j] - top) * (double)FLT_EPSILON;
-                ck_assert_msg(fabs((double)y[j] - want) <= tol * want + 1e-37, "%s softmax %g: %g, expected %g", k->name, (double)x[j],
-                              (double)y[j], want);
+                double want = exp((double)x[j] - top) / sum,
+                       tol = 1e-6 + fabs((double)x[j] - top) * (double)FLT_EPSILON;
+                ck_assert_msg(fabs((double)y[j] - want) <= tol * want + 1e-37, "%s softmax %g: %g, expected %g",
+                              k->name, (double)x[j], (double)y[j], want);
             }
             float *g = malloc(n * sizeof *g);
             fill(&rng, g, n, 20);
@@ -292,7 +295,8 @@ START_TEST(exponentials)
             free(z);
             for (size_t j = 0; j < n; j++) {
                 double want = (double)g[j] / (1 + exp(-(double)g[j])) * (double)x[j];
-                ck_assert_msg(fabs((double)y[j] - want) <= 1e-6 * fabs(want) + 1e-30, "%s swiglu %g", k->name, (double)g[j]);
+                ck_assert_msg(fabs((double)y[j] - want) <= 1e-6 * fabs(want) + 1e-30, "%s swiglu %g", k->name,
+                              (double)g[j]);
             }
             free(g);
         }
@@ -327,7 +331,8 @@ START_TEST(norms_and_squares)
                 memcpy(want, got, n * sizeof *got);
             ck_assert_mem_eq(got, want, n * sizeof *got);
         }
-        ck_assert(fabs(want[0] - ((double)x[0] * x[0] + (double)x[n] * x[n] + (double)x[2 * n] * x[2 * n])) <= 1e-12 * want[0]);
+        ck_assert(fabs(want[0] - ((double)x[0] * x[0] + (double)x[n] * x[n] + (double)x[2 * n] * x[2 * n])) <=
+                  1e-12 * want[0]);
         free(x), free(w), free(y), free(want), free(got);
     }
 }
@@ -337,7 +342,8 @@ START_TEST(rope)
 {
     float x[6] = { 1, 2, 3, 4, 5, 6 }, cos_t[2] = { 0.5f, -1 }, sin_t[2] = { 2, 3 };
     kernels_rope(x, cos_t, sin_t, 4, false); /* pairs (0,1), (2,3); the rest stays */
-    ck_assert(x[0] == 0.5f * 1 - 2 * 2 && x[1] == 1 * 2 + 0.5f * 2 && x[2] == -3 - 12 && x[3] == 9 - 4 && x[4] == 5 && x[5] == 6);
+    ck_assert(x[0] == 0.5f * 1 - 2 * 2 && x[1] == 1 * 2 + 0.5f * 2 && x[2] == -3 - 12 && x[3] == 9 - 4 && x[4] == 5 &&
+              x[5] == 6);
     float z[4] = { 1, 2, 3, 4 };
     kernels_rope(z, cos_t, sin_t, 4, true); /* pairs (0,2), (1,3) */
     ck_assert(z[0] == 0.5f - 6 && z[2] == 2 + 1.5f && z[1] == -2 - 12 && z[3] == 6 - 4);
