@@ -73,6 +73,7 @@ static int put_piece(struct buffer *pending, const struct tokenizer *tok, int32_
 }
 
 struct job {
+    size_t n_vocab;
     struct context *c;
     struct sampler *sampler;
     float *hidden, *logits;
@@ -101,7 +102,8 @@ static int generate(const struct run_options *o, struct job *j, const struct tok
     int rc = eval_prompt(j, ids, err);
     double prompt = run_seconds() - start;
     for (start = run_seconds(); made < n_predict && !rc;) {
-        if ((rc = context_logits(j->c, j->hidden, 1, j->logits, err)))
+        if ((rc = context_logits(j->c, j->hidden, 1, j->logits, err)) ||
+            (rc = run_check_logits(o, j->logits, j->n_vocab, err)))
             break;
         int32_t id = sampler_next(j->sampler, j->logits);
         if (tokenizer_is_stop(tok, id))
@@ -144,6 +146,7 @@ static int open_job(const struct run_options *o, const struct run_env *e, struct
         run_say(o, "warning: %zu positions, the model was trained on %u", n_ctx, h->n_ctx_train);
     run_say(o, "%zu prompt tokens, at most %zu to generate, seed %llu", n_prompt, *n_predict,
             (unsigned long long)o->seed);
+    j->n_vocab = h->n_vocab;
     int rc = context_open(&j->c, e->model, (uint32_t)n_ctx, (uint32_t)o->n_batch, o->kv_type, err);
     if (!rc)
         rc = sampler_open(&j->sampler, &params, h->n_vocab, err);

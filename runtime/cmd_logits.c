@@ -52,7 +52,8 @@ static int write_logits(const struct run_options *o, const struct run_env *e, co
         rc = context_eval(c, ids + at, m, 0, hidden, err);
         for (size_t row = 0; row < m && !rc; row += TILE_ROWS) {
             size_t rows = m - row < TILE_ROWS ? m - row : TILE_ROWS;
-            if ((rc = context_logits(c, hidden + row * n_embd, rows, logits, err)))
+            if ((rc = context_logits(c, hidden + row * n_embd, rows, logits, err)) ||
+                (rc = run_check_logits(o, logits, rows * n_vocab, err)))
                 break;
             for (size_t i = 0; i < rows * n_vocab; i++)
                 bytes_put_f32(&logits[i], logits[i]);

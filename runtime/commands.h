@@ -80,6 +80,8 @@ int run_env_open(struct run_env *e, const struct run_options *o, struct error *e
 void run_env_close(struct run_env *e); /* accepts a zero struct */
 double run_seconds(void);              /* monotonic clock */
 /* A line of talk on stderr, not with -q. */
+/* 0, or ERROR_FORMAT naming the model when one of n logits is NaN or infinite. */
+int run_check_logits(const struct run_options *o, const float *logits, size_t n, struct error *err);
 void run_say(const struct run_options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 int cmd_perplexity(const struct run_options *o, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <cblas.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,14 @@ double run_seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int run_check_logits(const struct run_options *o, const float *logits, size_t n, struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(logits[i]))
+            return error_set(err, ERROR_FORMAT, "%s: the logits are not finite", o->model);
+    return 0;
 }
 
 void run_say(const struct run_options *o, const char *fmt, ...)

@@ -44,7 +44,8 @@ void klbase_encode(const struct kernels *k, const float *logits, size_t n_vocab,
     bytes_put_f32(record + 4, min - max - log_sum);
     for (size_t i = 0; i < n_vocab; i++) {
         float code = logits[i] > min ? rintf(inverse * (logits[i] - min)) : 0; /* rintf: ties to even */
-        bytes_put_u16(record + 8 + 2 * i, (uint16_t)code);
+        /* logits that are not finite, or too close for `inverse`, make a code that no u16 holds */
+        bytes_put_u16(record + 8 + 2 * i, code <= 65535 ? (uint16_t)code : 65535);
     }
     if (n_vocab % 2)
         bytes_put_u16(record + 8 + 2 * n_vocab, 0);

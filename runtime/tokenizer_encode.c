@@ -7,6 +7,8 @@
 #include "base/util/text.h"
 #include "runtime/tokenizer_internal.h"
 
+enum { MAX_MARKS = 1024 };
+
 /* Everything one call owns. */
 struct encoder {
     const struct tokenizer *t;
@@ -31,10 +33,34 @@ static bool may_change_in_nfc(const char *s, size_t n)
     return false;
 }
 
+/*
+ * Ordering the marks of a character takes utf8proc the square of their number, so a run of them has a limit (Unicode's
+ * stream-safe format allows 30). Three marks of class 0 count because they decompose to others.
+ */
+static int check_marks(const char *s, size_t n, struct error *err)
+{
+    size_t run = 0, used;
+    uint32_t cp;
+    for (size_t i = 0; i < n; i += used) {
+        used = text_utf8_decode(s + i, n - i, &cp);
+        if (!used)
+            return 0; /* checked before */
+        bool mark = cp >= 0x300 && (utf8proc_get_property((utf8proc_int32_t)cp)->combining_class || cp == 0xf73 ||
+                                    cp == 0xf75 || cp == 0xf81);
+        run = mark ? run + 1 : 0;
+        if (run > MAX_MARKS)
+            return error_set(err, ERROR_UNSUPPORTED, "more than %d combining marks in a row", MAX_MARKS);
+    }
+    return 0;
+}
+
 static int encode_plain(struct encoder *e, const char *text, size_t n, struct error *err)
 {
     utf8proc_uint8_t *composed = NULL;
     if (e->t->nfc && may_change_in_nfc(text, n)) {
+        int marks = check_marks(text, n, err);
+        if (marks)
+            return marks;
         utf8proc_ssize_t length = utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &composed,
                                                UTF8PROC_STABLE | UTF8PROC_COMPOSE);
         if (length < 0) {

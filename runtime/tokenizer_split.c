@@ -65,6 +65,8 @@ int splitter_open(struct splitter *s, struct error *err)
     s->stack = pcre2_jit_stack_create(32 << 10, 8 << 20, NULL); /* NULL without JIT, which is fine */
     if (!s->data || !s->context)
         return error_set(err, ERROR_NOMEM, "out of memory for the match of a pre-tokenizer");
+    /* The expressions are ours and take time linear in the text; the default limit would refuse 10 MB of spaces. */
+    pcre2_set_match_limit(s->context, UINT32_MAX);
     if (s->stack)
         pcre2_jit_stack_assign(s->context, NULL, s->stack);
     return 0;

@@ -11,7 +11,7 @@
 #include "base/util/bytes.h"
 #include "base/util/text.h"
 
-enum { STATS_VERSION = 1, ALIGNMENT = 32 };
+enum { STATS_VERSION = 1, ALIGNMENT = 32, MAX_DAT_ENTRIES = 16384 /* each is put in its place by moving others */ };
 static const uint64_t max_dat = (uint64_t)1 << 30;
 static const char sum_suffix[] = ".in_sum2", count_suffix[] = ".counts";
 
@@ -316,6 +316,9 @@ static int read_dat(struct stats *s, const char *path, const char *shown, struct
     if (rc)
         return rc;
     rc = dat_count(&d, 13, 1, &entries, "the entry count");
+    if (!rc && entries > MAX_DAT_ENTRIES)
+        rc = error_set(err, ERROR_UNSUPPORTED, "%s: %" PRIu32 " entries, at most %d are supported", shown, entries,
+                       MAX_DAT_ENTRIES);
     for (uint32_t i = 0; !rc && i < entries; i++)
         rc = dat_entry(s, &d);
     if (!rc && d.left) {

@@ -5,7 +5,7 @@
  * Syntax: options anywhere among the operands until "--"; `--name=value`, `--name value`, `-x value`, `-xvalue`, joined
  * flags `-vq`. An unknown, repeated (unless repeatable) or malformed option, a missing value or operand: ERROR_USAGE
  * with one line. `-h` short help, `--help` all groups with defaults, `--version`: cli_parse prints them on stdout and
- * returns CLI_DONE. `--list-options` (hidden) prints each long name, one a line, for the man page test.
+ * returns CLI_DONE. A closed standard stream is opened on /dev/null first. `--list-options` (hidden) prints each long name, one a line, for the man page test.
  */
 #ifndef TERNPACK_BASE_UTIL_CLI_H
 #define TERNPACK_BASE_UTIL_CLI_H

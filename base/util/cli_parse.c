@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,12 +254,23 @@ static int parse_all(struct parse *p)
     return 0;
 }
 
+/* A file opened while a standard stream is closed would get its number, and what is printed would land in that file. Standard
+ * output becomes one that cannot be written to, so that cli_finish still tells. */
+static void hold_streams(void)
+{
+    static const int modes[3] = { O_RDONLY, O_RDONLY, O_WRONLY };
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", modes[fd]); /* the lowest free number, which is fd */
+}
+
 int cli_parse(const struct cli_spec *spec, int argc, char **argv, void *options, const char ***operands,
               size_t *n_operands, struct error *err)
 {
     struct parse p = { .spec = spec, .argc = argc, .argv = argv, .options = options, .err = err };
     int code = ERROR_NOMEM;
 
+    hold_streams();
     *operands = NULL;
     *n_operands = 0;
     p.seen = mem_zalloc(spec->n_options + cli_n_common_options, sizeof *p.seen, "options", err);

@@ -66,6 +66,14 @@ fail:
     return code;
 }
 
+/* Whether the partial name still leads to our file: another run may have taken it before our lock was set. */
+static bool owns_partial(const struct writer *w)
+{
+    struct stat mine, there;
+    return fstat(w->fd, &mine) == 0 && lstat(w->partial, &there) == 0 && mine.st_dev == there.st_dev &&
+           mine.st_ino == there.st_ino;
+}
+
 static int write_at(struct writer *w, const void *bytes, size_t n, uint64_t off, struct error *err)
 {
     size_t done = 0;
@@ -209,6 +217,8 @@ int writer_commit(struct writer *w, struct error *err)
     int code = flush(w, err);
     if (!code && fsync(w->fd) != 0)
         code = error_errno(err, ERROR_IO, errno, "%s: cannot sync", SHOWN(w->path));
+    if (!code && !owns_partial(w))
+        code = error_set(err, ERROR_EXISTS, "%s: was removed or replaced by someone else meanwhile", SHOWN(w->partial));
     if (!code)
         code = move_into_place(w->partial, w->path, w->force, err);
     if (code) {
@@ -222,7 +232,7 @@ int writer_commit(struct writer *w, struct error *err)
 
 void writer_abort(struct writer *w)
 {
-    if (w->fd >= 0)
+    if (w->fd >= 0 && owns_partial(w))
         (void)unlink(w->partial);
     release(w);
 }

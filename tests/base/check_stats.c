@@ -187,6 +187,11 @@ START_TEST(legacy_dat)
     put(&b, 1);
     ck_assert_int_eq(read_bytes(&s, &b, &err), ERROR_FORMAT);
     buffer_free(&b);
+    put(&b, 16385);
+    for (int i = 0; i < 16385 * 4; i++) /* room for them, so that only their number is wrong */
+        put(&b, 1);
+    ck_assert_int_eq(read_bytes(&s, &b, &err), ERROR_UNSUPPORTED);
+    buffer_free(&b);
     put(&b, 1);
     put_name(&b, "w");
     put(&b, (uint32_t)-1);

@@ -141,6 +141,16 @@ done
 echo "$hit of 72 signals came before the end"
 [ "$hit" -gt 5 ] || fail "only $hit signals hit a running program: the test looks at nothing"
 
+# ---- closed standard streams: a file gets no number that messages are written to ----
+"$pack" m.gguf --type Q2_0 -o kl-model.gguf -q || fail "pack for the closed streams"
+scored() { "$run" kl kl-model.gguf --ref m.gguf -f text.txt -c 64 --chunks 4 -v --save-kl-base "$1"; }
+scored want.kl >/dev/null 2>&1 || fail "tern-run kl --save-kl-base"
+(scored got.kl <&- >&- 2>&-); status=$?
+[ $status = 2 ] || fail "tern-run kl, all streams closed: exit $status, expected 2: its result is lost"
+cmp want.kl got.kl || fail "tern-run kl, all streams closed: messages went into the file"
+(scored kl-2 2>&-) >out; status=$?
+[ $status = 0 ] && cmp want.kl kl-2 || fail "tern-run kl, stderr closed: exit $status"
+
 # A checker is interrupted too: a sparse file takes seconds to hash.
 truncate -s 8G big && printf '%064d  big\n' 0 >big.sha256
 "$verify" -c big.sha256 >out 2>err &

@@ -285,6 +285,55 @@ START_TEST(composition)
 }
 END_TEST
 
+/* Marks of descending classes in one run take utf8proc quadratic time to order, so there is a limit; many short runs and
+ * tokenizers without NFC have none. */
+START_TEST(long_runs_of_marks)
+{
+    struct buffer text = { 0 };
+    struct error err = { 0 };
+    vocabulary_init(&v, "qwen2");
+    for (int nfc = 0; nfc <= 1; nfc++) {
+        v.nfc = nfc;
+        struct tokenizer *t = opened();
+        struct token_list ids = { 0 };
+        text.len = 0;
+        for (int i = 0; i < 200000; i++) {
+            if (i % 500 == 0)
+                ck_ok(buffer_append(&text, "a", 1, &err), err);
+            ck_ok(buffer_append(&text, i % 2 ? "\xcc\x96" : "\xcc\x81", 2, &err), err); /* classes 220, 230 */
+        }
+        ck_ok(tokenizer_encode(t, text.data, text.len, false, &ids, &err), err);
+        ids.n = text.len = 0;
+        for (int i = 0; i < 200000; i++)
+            ck_ok(buffer_append(&text, i % 2 ? "\xcc\x96" : "\xcc\x81", 2, &err), err);
+        ck_assert_int_eq(tokenizer_encode(t, text.data, text.len, false, &ids, &err), nfc ? ERROR_UNSUPPORTED : 0);
+        token_list_free(&ids);
+        tokenizer_close(t);
+    }
+    vocabulary_free(&v);
+    buffer_free(&text);
+}
+END_TEST
+
+START_TEST(ten_million_spaces)
+{
+    size_t n = 10000000;
+    char *text = malloc(n);
+    struct token_list ids = { 0 };
+    struct error err = { 0 };
+    ck_assert_ptr_nonnull(text);
+    memset(text, ' ', n);
+    vocabulary_init(&v, "qwen2");
+    struct tokenizer *t = opened();
+    ck_ok(tokenizer_encode(t, text, n, false, &ids, &err), err);
+    ck_assert_uint_ge(ids.n, 1);
+    token_list_free(&ids);
+    tokenizer_close(t);
+    vocabulary_free(&v);
+    free(text);
+}
+END_TEST
+
 /* ---- added tokens ------------------------------------------------------------------------------------------------ */
 
 START_TEST(added_tokens)
@@ -677,6 +726,8 @@ static Suite *suite(void)
     tcase_add_test(c, pre_tokenizers);
     tcase_add_test(c, every_entry_compiles);
     tcase_add_test(c, composition);
+    tcase_add_test(c, long_runs_of_marks);
+    tcase_add_test(c, ten_million_spaces);
     tcase_add_test(c, added_tokens);
     tcase_add_test(c, matching_against_search);
     tcase_add_test(c, many_special_tokens);
