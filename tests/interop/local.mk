@@ -16,3 +16,4 @@ TESTS += tests/interop/pack.sh
 dist_check_SCRIPTS += tests/interop/calib.sh tests/interop/calib_smollm.sh tests/interop/smollm.sh
 TESTS += tests/interop/calib.sh tests/interop/calib_smollm.sh tests/interop/smollm.sh
 include tests/interop/tok.mk
+include tests/interop/codec.mk
