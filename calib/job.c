@@ -20,6 +20,8 @@ static double now(void)
 /* The output is none of the inputs, and can be written. */
 static int check_output(const struct calib_options *o, uint64_t planned, struct error *err)
 {
+    if (!o->output) /* a dry run without one */
+        return 0;
     const char **inputs = mem_zalloc(o->files.n + 1, sizeof *inputs, "names", err);
     if (!inputs)
         return ERROR_NOMEM;
@@ -134,7 +136,9 @@ int job_json(const struct job *j, bool done, struct buffer *out, struct error *e
     const char *path = j->options->output;
     int rc = buffer_printf(out, err, "{\"output\": ");
     if (!rc)
-        rc = json_put_str(out, path, strlen(path), err);
+        rc = path ? json_put_str(out, path, strlen(path), err) : buffer_printf(out, err, "null");
+    if (!rc)
+        rc = buffer_printf(out, err, ", \"written\": %s", done ? "true" : "false");
     if (!rc)
         rc = buffer_printf(out, err,
                            ", \"chunks\": %zu, \"n_ctx\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"bos\": %s, "
@@ -166,8 +170,8 @@ int job_text(const struct job *j, bool done, struct buffer *out, struct error *e
     if (rc)
         return rc;
     if (!done)
-        return buffer_printf(out, err, "would write %s: importance of the inputs of %zu weights\n", o->output,
-                             j->collect.n_slots);
+        return buffer_printf(out, err, "%s (dry run, nothing written): importance of the inputs of %zu weights\n",
+                             o->output ? o->output : "no output", j->collect.n_slots);
     return buffer_printf(out, err,
                          "%s: importance of the inputs of %zu weights, from %" PRIu64 " tokens in %.1f s (%.0f per "
                          "second)\n",

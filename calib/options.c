@@ -78,8 +78,8 @@ int options_parse(struct calib_options *o, int argc, char **argv, struct error *
     o->model = o->operands[0];
     if (!o->files.n)
         return error_set(err, ERROR_USAGE, "no text: -f CORPUS is needed");
-    if (!o->output)
-        return error_set(err, ERROR_USAGE, "no output file: -o STATS.gguf is needed");
+    if (!o->output && !o->common.dry_run)
+        return error_set(err, ERROR_USAGE, "no output: give -o STATS.gguf (or --dry-run)");
     if (o->samples_given && o->alias_given)
         return error_set(err, ERROR_USAGE, "--samples and --calibration-samples are the same option");
     if (o->alias_given)

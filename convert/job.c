@@ -79,7 +79,7 @@ int job_open(struct job *j, const struct convert_options *opt, struct error *err
     *j = (struct job){ .opt = opt };
     int rc = 0;
     if (!file_is_dir(opt->dir))
-        rc = error_set(err, ERROR_IO, "%s: no such folder (expected one with config.json and model.safetensors)",
+        rc = error_set(err, ERROR_MISSING, "%s: no such folder (expected one with config.json and model.safetensors)",
                        opt->dir);
     if (!rc)
         rc = config_open(&j->config, opt->dir, &j->notes, err);

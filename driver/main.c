@@ -18,7 +18,10 @@ static int work(struct driver *d, struct error *err)
         code = workdir_deliver(d, err);
     for (int i = 0; i < N_STEPS; i++)
         any = any || d->steps[i].done;
-    workdir_close(d, code ? !any && !d->old : !d->o->keep);
+    bool keep = code ? any || d->old : d->o->keep;
+    if (code && keep && d->lock >= 0)
+        report_note(d, d->work, "what is done is kept here; --resume goes on with it");
+    workdir_close(d, !keep);
     return code;
 }
 

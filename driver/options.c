@@ -136,7 +136,7 @@ static int check(struct driver_options *o, size_t n_operands, struct error *err)
     if (!o->model)
         return error_set(err, ERROR_USAGE, "missing operand: ternpack MODEL_DIR -o OUT.gguf");
     if (!o->output)
-        return error_set(err, ERROR_USAGE, "no output file: -o OUT.gguf is needed");
+        return error_set(err, ERROR_USAGE, "no output: give -o OUT.gguf");
     if (o->samples && !o->corpora.n)
         return error_set(err, ERROR_USAGE, "--samples needs a calibration text: -f TEXT");
     if (o->method_given && o->method == METHOD_WEIGHTED && !o->corpora.n)

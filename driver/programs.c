@@ -34,8 +34,15 @@ static char *find_beside(const char *name, const char *folder, struct error *err
 {
     struct buffer installed = { 0 }, built = { 0 };
     char *found = NULL, *own = own_folder(err);
-    if (!own || buffer_printf(&installed, err, "%s%s", own, name) ||
-        buffer_printf(&built, err, "%s../%s/%s", own, folder, name))
+    if (!own)
+        goto out;
+    /* own ends with a slash; what stands before its last part is the build folder. */
+    size_t parent = strlen(own);
+    while (parent > 1 && own[parent - 2] != '/')
+        parent--;
+    parent -= parent > 0;
+    if (buffer_printf(&installed, err, "%s%s", own, name) ||
+        buffer_printf(&built, err, "%.*s%s/%s", (int)parent, own, folder, name))
         goto out;
     if (runs(installed.data))
         found = mem_strdup(installed.data, err);

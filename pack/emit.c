@@ -149,6 +149,8 @@ static char *checksum_path(const char *out, struct error *err)
 int emit_check_output(const struct pack_options *o, uint64_t bytes, struct error *err)
 {
     const char *inputs[] = { o->model, o->stats };
+    if (!o->output) /* a dry run without one */
+        return 0;
     char *sums = checksum_path(o->output, err);
     int rc = sums ? file_not_same(o->output, inputs, o->stats ? 2 : 1, err) : ERROR_NOMEM;
     if (rc == 0)

@@ -112,8 +112,8 @@ const char *options_method_name(int method)
 
 static int check(struct pack_options *o, struct error *err)
 {
-    if (!o->output)
-        return error_set(err, ERROR_USAGE, "no output file: -o OUT.gguf is needed");
+    if (!o->output && !o->common.dry_run)
+        return error_set(err, ERROR_USAGE, "no output: give -o OUT.gguf (or --dry-run)");
     if (o->method_given && o->method == PACK_WEIGHTED && !o->stats)
         return error_set(err, ERROR_USAGE, "--method weighted needs --stats");
     if (o->method_given && o->method == PACK_OPTIMAL && o->stats)

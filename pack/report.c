@@ -92,8 +92,9 @@ int report_table(const struct emit *e, struct buffer *b, struct error *err)
         rc = line_print(&all, e->done, false, b, err);
     char size[32];
     if (rc == 0)
-        rc = buffer_printf(b, err, "%s: %s, %.4f bits per weight with everything in it; %s opens in %s\n",
-                           p->options->output, text_bytes(size, sizeof size, e->file_bytes),
+        rc = buffer_printf(b, err, "%s%s: %s, %.4f bits per weight with everything in it; %s opens in %s\n",
+                           p->options->output ? p->options->output : "no output",
+                           e->done ? "" : " (dry run, nothing written)", text_bytes(size, sizeof size, e->file_bytes),
                            p->n_weights ? 8.0 * (double)e->file_bytes / (double)p->n_weights : 0,
                            p->options->type->name, p->options->type->readers);
     return rc;

@@ -115,6 +115,7 @@ static int generate(const struct run_options *o, struct job *j, const struct tok
     }
     fwrite(j->pending.data ? j->pending.data : "", 1, j->pending.len, stdout);
     fputc('\n', stdout);
+    fflush(stdout);
     if (o->common.verbose)
         run_say(o, "%zu prompt tokens in %.2f s, %zu generated in %.2f s (%.1f tokens/s)", ids->n, prompt, made,
                 run_seconds() - start, (double)made / (run_seconds() - start));

@@ -199,8 +199,10 @@ void progress_add(struct progress *p, uint64_t items, uint64_t bytes)
             show_json(p, t - p->start, "run");
         else if (p->look == LOOK_TERMINAL)
             show_terminal(p, t - p->start);
-        else
+        else if (share(p) < 1)
             show_line(p, t - p->start, true);
+        else
+            p->printed = true; /* the line of progress_end says it */
     }
     pthread_mutex_unlock(&p->lock);
 }

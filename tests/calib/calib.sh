@@ -10,7 +10,7 @@ head -c 60000 "$corpus" >text.txt
 gzip -nc text.txt >text.txt.gz
 { printf '\357\273\277'; cat text.txt; } >bom.txt
 
-expect 0 'would write dry.gguf' "$calib" m.gguf -f text.txt --ctx 64 --samples 2 -o dry.gguf --dry-run
+expect 0 'dry.gguf .dry run' "$calib" m.gguf -f text.txt --ctx 64 --samples 2 -o dry.gguf --dry-run
 [ ! -e dry.gguf ] && [ ! -e dry.gguf.partial ] || fail "the dry run wrote something"
 
 "$calib" m.gguf -f text.txt --ctx 128 --samples 6 -o one.gguf -j1 -q || fail "one thread"
@@ -28,7 +28,7 @@ expect 0 "\"corpus_sha256\": \"$sum\"" \
     "$calib" m.gguf -f text.txt.gz --ctx 128 --samples 1 -o two.gguf --json -q --force
 expect 0 'no more than that: 100000 chunks' \
     "$calib" m.gguf -f text.txt --ctx 256 --samples 100000 -o two.gguf --force --dry-run
-expect 0 'would write' "$calib" m.gguf -f text.txt -f bom.txt --ctx 64 -o d.gguf --dry-run
+expect 0 '.dry run, nothing written.' "$calib" m.gguf -f text.txt -f bom.txt --ctx 64 -o d.gguf --dry-run
 
 # A long text is cut before tokenizing when only its beginning is needed: same sums as when all of it is looked at.
 for i in 1 2 3 4 5 6 7 8; do cat "$src/data/garden-corpus/train.txt"; done >long.txt
@@ -53,7 +53,7 @@ refuse 1 'text.txt: no GGUF header' "$calib" text.txt -f text.txt -o bad.gguf
 refuse 1 'text.txt: line [0-9]+: JSON' "$calib" m.gguf -f text.txt --jsonl-field text -o bad.gguf
 refuse 2 'ctx 100000' "$calib" m.gguf -f text.txt --ctx 100000 -o bad.gguf
 refuse 2 'needed' "$calib" m.gguf -o bad.gguf
-refuse 2 'needed' "$calib" m.gguf -f text.txt
+refuse 2 'no output' "$calib" m.gguf -f text.txt
 refuse 2 'same option' "$calib" m.gguf -f text.txt --samples 1 --calibration-samples 1 -o bad.gguf
 expect 2 'one.gguf' "$calib" m.gguf -f text.txt -o one.gguf --samples 1
 expect 2 'm.gguf' "$calib" m.gguf -f text.txt -o m.gguf --force

@@ -83,4 +83,11 @@ for command in "$convert missing -o o.gguf" "$pack missing.gguf -o o.gguf --type
     [ ! -e o.gguf ] || fail "$command: left an output"
 done
 expect 1 '^missing.gguf: FAILED' "$verify" missing.gguf
+expect 1 'missing: no such folder' "$convert" missing -o o.gguf
+
+# A dry run needs no output.
+expect 0 'no output .dry run, nothing written.' "$convert" "$src/data/garden-3m" --dry-run
+expect 0 '' "$convert" "$src/data/garden-3m" -o m.gguf -q
+expect 0 'no output .dry run, nothing written.' "$pack" m.gguf --dry-run
+expect 0 'no output .dry run, nothing written.' "$calib" m.gguf -f "$src/data/garden-corpus/test.txt" --dry-run
 finish

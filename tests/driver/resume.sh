@@ -27,6 +27,8 @@ out=$("$ternpack" m -o a.gguf --force -q 2>&1); status=$?
 [ "$out" = "ternpack: pack: it broke" ] || fail "a failing step says: $out"
 [ "$(cat a.gguf)" = "the old one" ] || fail "the old output did not survive"
 [ -f a.gguf.work/source.gguf ] || fail "what was finished was not kept"
+out=$("$ternpack" m -o a.gguf --force 2>&1)
+[[ $out == *"a.gguf.work: what is done is kept here; --resume goes on with it"* ]] || fail "--resume is not named: $out"
 mend_tool pack
 "$ternpack" m -o a.gguf --force --resume --json >summary 2>err || fail "--resume failed: $(cat err)"
 [ "$(reused)" = "convert " ] || fail "used again: '$(reused)', expected convert alone"
