@@ -44,6 +44,22 @@ int vocab_parse(const struct vocab *v, const char *name, struct json_doc **doc, 
     return code;
 }
 
+int vocab_flag(const struct json *obj, const char *key, bool *out, struct error *err)
+{
+    const struct json *v = json_get(obj, key);
+    if (json_is_null(v) || json_bool(v, out))
+        return 0;
+    return error_set(err, ERROR_FORMAT, "%s: expected true or false, found %s", key, json_kind_name(v));
+}
+
+int vocab_kind(const struct json *obj, const char *key, unsigned kinds, const char *expected, struct error *err)
+{
+    const struct json *v = json_get(obj, key);
+    if (json_is_null(v) || kinds >> json_kind(v) & 1)
+        return 0;
+    return error_set(err, ERROR_FORMAT, "%s: expected %s, found %s", key, expected, json_kind_name(v));
+}
+
 static bool is(const struct json *v, const char *key, const char *word)
 {
     const char *s = json_str(json_get(v, key));
@@ -71,6 +87,13 @@ static int check_kind(const struct json *root, struct error *err)
     const char *type = json_str(json_get(model, "type"));
     bool fallback = false;
     char q[80];
+    int code = vocab_kind(model, "type", 1 << JSON_STRING, "a string", err);
+    for (size_t i = 0; i < 2 && !code; i++)
+        code = vocab_kind(model, affixes[i], 1 << JSON_STRING, "a string", err);
+    if (!code)
+        code = vocab_flag(model, "byte_fallback", &fallback, err);
+    if (code)
+        return error_prefix(err, "model");
     if (!type && json_get(model, "merges")) /* files of old versions leave it out */
         type = "BPE";
     if (!type)
@@ -79,7 +102,6 @@ static int check_kind(const struct json *root, struct error *err)
     if (strcmp(type, "BPE") != 0)
         return error_set(err, ERROR_UNSUPPORTED, "model.type is %s; only byte-level BPE tokenizers are supported",
                          text_quote(q, sizeof q, type, strlen(type)));
-    json_bool(json_get(model, "byte_fallback"), &fallback);
     if (fallback || (!has_byte_level(json_get(root, "pre_tokenizer")) && !has_byte_level(json_get(root, "decoder"))))
         return error_set(err, ERROR_UNSUPPORTED,
                          "a SentencePiece-style BPE tokenizer (%s); only byte-level BPE tokenizers "
@@ -97,7 +119,8 @@ static int check_kind(const struct json *root, struct error *err)
 static int read_rules(struct vocab *v, const struct json *root, const char *pre, struct error *err)
 {
     char names[256];
-    json_bool(json_get(json_get(root, "model"), "ignore_merges"), &v->ignore_merges);
+    if (vocab_flag(json_get(root, "model"), "ignore_merges", &v->ignore_merges, err))
+        return error_prefix(err, "model");
     if (pre) {
         v->pre = pretokenizer_find(pre, strlen(pre));
         if (!v->pre)

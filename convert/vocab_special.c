@@ -147,11 +147,14 @@ static int from_tokenizer_config(struct vocab *v, const struct json *tokenizer, 
     int code = 0;
     for (int t = 0; t < N_TYPES && !code; t++) {
         char key[32];
-        bool add;
+        bool add = false;
         uint64_t id = 0;
         snprintf(key, sizeof key, "add_%s_token", types[t]);
-        if ((t == BOS || t == EOS || t == SEP) && json_bool(json_get(config, key), &add))
+        if ((t == BOS || t == EOS || t == SEP) && !json_is_null(json_get(config, key))) {
+            if ((code = vocab_flag(config, key, &add, err)))
+                return error_prefix(err, "tokenizer_config.json");
             set_flag(v, types[t], add);
+        }
         for (const struct json *a = json_first(json_get(tokenizer, "added_tokens")); a && content[t]; a = json_next(a))
             if (same(json_str(json_get(a, "content")), content[t])) {
                 if (json_u64(json_get(a, "id"), &id) && id <= INT32_MAX)
@@ -333,7 +336,11 @@ int vocab_read_templates(struct vocab *v, const struct json *tokenizer_config, s
     struct json_doc *doc = NULL;
     char *path = NULL, *text = NULL;
     size_t n = 0;
-    int code = from_value(v, json_get(tokenizer_config, "chat_template"), err);
+    int code = vocab_kind(tokenizer_config, "chat_template", 1 << JSON_STRING | 1 << JSON_ARRAY,
+                          "a string or an array of templates", err);
+    if (code)
+        return error_prefix(err, "%s/tokenizer_config.json", v->dir);
+    code = from_value(v, json_get(tokenizer_config, "chat_template"), err);
     if (code || json_get(tokenizer_config, "chat_template"))
         return code;
     path = file_join(v->dir, "chat_template.jinja", err);

@@ -106,12 +106,14 @@ static int added_token(struct vocab *v, const struct json *t, uint64_t id, struc
     bool special = false, b;
     if (!text || !*text)
         return error_set(err, ERROR_FORMAT, "the added token with id %" PRIu64 " has no content", id);
-    json_bool(json_get(t, "special"), &special);
-    for (size_t i = 0; i < 3; i++) {
+    int code = vocab_flag(t, "special", &special, err);
+    for (size_t i = 0; i < 3 && !code; i++) {
         b = false;
-        json_bool(json_get(t, (const char *[]){ "lstrip", "rstrip", "single_word" }[i]), &b);
+        code = vocab_flag(t, (const char *[]){ "lstrip", "rstrip", "single_word" }[i], &b, err);
         *n_stripped += b;
     }
+    if (code)
+        return error_prefix(err, "the added token with id %" PRIu64, id);
     int type = special || looks_special(text) ? VOCAB_CONTROL : VOCAB_USER;
     if (id < v->n_rows)
         return place(v, text, id, type, err);
@@ -128,8 +130,10 @@ static int read_added(struct vocab *v, const struct json *tokenizer, const struc
     unsigned n_stripped = 0, ignored = 0, only_there = 0;
     struct json_doc *doc = NULL;
     uint64_t id;
-    int code = 0;
-    for (const struct json *t = json_first(json_get(tokenizer, "added_tokens")); t && !code; t = json_next(t)) {
+    int code = vocab_kind(tokenizer, "added_tokens", 1 << JSON_ARRAY, "an array", err);
+    if (!code && (code = vocab_kind(tokenizer_config, "added_tokens_decoder", 1 << JSON_OBJECT, "an object", err)))
+        error_prefix(err, "tokenizer_config.json");
+    for (const struct json *t = code ? NULL : json_first(json_get(tokenizer, "added_tokens")); t && !code; t = json_next(t)) {
         if (!json_u64(json_get(t, "id"), &id))
             code = error_set(err, ERROR_FORMAT, "added_tokens: an id is %s, expected a non-negative integer",
                              json_kind_name(json_get(t, "id")));

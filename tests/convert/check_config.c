@@ -202,6 +202,7 @@ START_TEST(refuses_nonsense)
         { ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":-1}", "factor" },
         { ",\"rope_scaling\":{\"type\":\"linear\",\"rope_type\":\"yarn\",\"factor\":1}", "two different" },
         { ",\"rope_scaling\":{\"type\":\"llama3\",\"factor\":8}", "low_freq_factor" },
+        { ",\"rope_scaling\":{\"type\":\"linear\",\"factor\":1e-300}", "factor" },
         { ",\"rope_theta\":0", "rope_theta" },
         { ",\"rope_theta\":1e4,\"rope_parameters\":{\"rope_theta\":1e5}", "rope_theta" },
         { ",\"tie_word_embeddings\":\"yes\"", "tie_word_embeddings" },
