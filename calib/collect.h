@@ -33,7 +33,7 @@ int collect_open(struct collect *c, const struct model *m, const struct kernels 
 void collect_close(struct collect *c); /* accepts a zero struct */
 /* Evaluate n <= n_ctx tokens from an empty context. NaN or infinity is ERROR_FORMAT naming the weight or layer. */
 int collect_chunk(struct collect *c, const int32_t *ids, size_t n, struct error *err);
-/* Entries of every weight; one that saw no token is ERROR_INTERNAL (case C04). */
+/* Entries of every weight; one that saw no token is ERROR_INTERNAL. */
 int collect_stats(const struct collect *c, struct stats *s, struct error *err);
 
 #endif

@@ -24,7 +24,7 @@ struct vocab; /* immutable after opening */
  * where present tokenizer_config.json, special_tokens_map.json, generation_config.json, chat_template.jinja or
  * chat_template.json, added_tokens.json. config: config.json, for its token ids and model_type; may be closed
  * afterwards. n_rows: rows of the embedding. Fewer tokens than rows are padded with [PAD<id>] of type 5 and a note;
- * more are ERROR_FORMAT that lists the extra ones (case M04). pre: name of a pre-tokenizer that overrides recognition
+ * more are ERROR_FORMAT that lists the extra ones. pre: name of a pre-tokenizer that overrides recognition
  * (--pre), or NULL. ERROR_UNSUPPORTED: another kind of tokenizer, or a pre-tokenizer rule that no table entry has (the
  * text prints the rule).
  */

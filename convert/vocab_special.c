@@ -217,7 +217,7 @@ static const char *role_of_stop(const char *text)
     return NULL;
 }
 
-/* Case M16: no end token is lost, and files that disagree are named. */
+/* No end token is lost, and files that disagree are named. */
 static int read_stops(struct vocab *v, const struct json *config, struct error *err)
 {
     struct json_doc *doc = NULL;

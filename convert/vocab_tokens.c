@@ -61,7 +61,7 @@ static int place(struct vocab *v, const char *text, uint64_t id, int type, struc
 
 /* ---- tokens ----------------------------------------------------------------------------------------------------- */
 
-/* Tokens whose id has no embedding row (case M04), collected so that the error can list them. */
+/* Tokens whose id has no embedding row, collected so that the error can list them. */
 struct extras {
     const struct json *entries; /* model.vocab: what is in it was collected already */
     char list[600];

@@ -18,7 +18,7 @@
 bool codec_dequantize(uint32_t type, const void *src, float *dst, size_t n);
 
 /* Ternary types only. unpack: codes[n] and scales[n / block]. pack: the inverse; codes must be in {-1, 0, 1}. Canonical
- * bytes (formats.md 1-3; spare digits 0). */
+ * bytes (docs/format.md 2; spare digits 0). */
 void codec_unpack(uint32_t type, const void *src, int8_t *codes, uint16_t *scales, size_t n);
 void codec_pack(uint32_t type, const int8_t *codes, const uint16_t *scales, void *dst, size_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the codes of the ternary blocks lie (formats.md 1-3): shared by packing, unpacking and checking. Private to
+/* Where the codes of the ternary blocks lie (docs/format.md 2): shared by packing, unpacking and checking. Private to
  * kernels/. */
 #ifndef TERNPACK_KERNELS_CODEC_LAYOUT_H
 #define TERNPACK_KERNELS_CODEC_LAYOUT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The commands of tern-run: `tern-run COMMAND MODEL.gguf [options]`. One options struct and one option table serve all
- * of them; each option says which commands use it, and giving it to another command is a usage error (case R03). A
+ * of them; each option says which commands use it, and giving it to another command is a usage error. A
  * command prints its result on stdout, talk on stderr unless quiet, and returns 0 or a code with *err filled.
  */
 #ifndef TERNPACK_RUNTIME_COMMANDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * llama-perplexity's log-probability file (formats.md 7.9), little-endian: "_logits_", i32 n_ctx, n_vocab, n_chunk, the
+ * llama-perplexity's log-probability file, little-endian: "_logits_", i32 n_ctx, n_vocab, n_chunk, the
  * tokens i32 [n_chunk][n_ctx], then for each chunk n_ctx - 1 - n_ctx/2 records of u16 [2 * ceil(n_vocab/2) + 4]: f32
  * scale, f32 min_log_prob, n_vocab codes, a zero when n_vocab is odd. log p ~ scale * code + min_log_prob; log p <= -16
  * below the largest logit is cut.

@@ -59,7 +59,7 @@ int context_truncate(struct context *c, uint32_t position);           /* forget 
 void context_set_tap(struct context *c, const struct model_tap *tap); /* borrowed; NULL: none */
 
 /* Run n tokens (ids checked against n_vocab) after those held. hidden (may be NULL) receives rows [first, n) after the
- * final norm. A NaN or infinity in a layer's output is ERROR_FORMAT naming layer and position (case R07). */
+ * final norm. A NaN or infinity in a layer's output is ERROR_FORMAT naming layer and position. */
 int context_eval(struct context *c, const int32_t *ids, size_t n, size_t first, float *hidden, struct error *err);
 /* Head: logits [n_rows][n_vocab] of hidden rows. */
 int context_logits(struct context *c, const float *hidden, size_t n_rows, float *logits, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text file as tokens, with what makes its numbers comparable: digest, count, BOS (cases R04, R06). */
+/* A text file as tokens, with what makes its numbers comparable: digest, count, BOS. */
 #ifndef TERNPACK_RUNTIME_TEXT_INPUT_H
 #define TERNPACK_RUNTIME_TEXT_INPUT_H
 

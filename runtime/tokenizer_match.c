@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding added tokens in time linear in the text, however many and however alike they are (case T12).
+ * Finding added tokens in time linear in the text, however many and however alike they are.
  *
  * Wanted is, at each position, the longest token that starts there. Aho-Corasick gives, at each position, the longest
  * token that ends there; so both the tokens and the text are read backwards. Edges live in one hash table: a dense

@@ -11,8 +11,8 @@
 #include "kernels/codec.h"
 #include "verify/verify.h"
 
-/* The converter regroups the rows of Q and K for the llama architecture, whose rotary pairs are neighbours (formats.md
- * 11): within a head of d rows, row 2j+k of the GGUF is row k*d/2+j of the checkpoint. */
+/* The converter regroups the rows of Q and K for the llama architecture, whose rotary pairs are neighbours
+ * (docs/convert.md): within a head of d rows, row 2j+k of the GGUF is row k*d/2+j of the checkpoint. */
 static int read_heads(struct reference *r, const struct gguf *like, struct error *err)
 {
     struct gguf_str arch;

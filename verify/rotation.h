@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotated weights: the prism.hadamard.* keys (formats.md section 4). */
+/* Rotated weights: the prism.hadamard.* keys. */
 #ifndef TERNPACK_VERIFY_ROTATION_H
 #define TERNPACK_VERIFY_ROTATION_H
 

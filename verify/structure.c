@@ -55,7 +55,7 @@ static void check_stats(const char *path, struct report *r)
     stats_free(&s);
 }
 
-/* Tensors that do not lie within the file: the first is named with the size the file should have (case S22). True when
+/* Tensors that do not lie within the file: the first is named with the size the file should have. True when
  * there are any. */
 static bool check_extent(const struct gguf *g, struct report *r)
 {
@@ -117,7 +117,7 @@ static int check_slack(const struct gguf *g, bool recorded, bool cut, struct rep
     return 0;
 }
 
-/* Which readers open the file, from the types in it and the rotation (cases F08, F09, U16). */
+/* Which readers open the file, from the types in it and the rotation. */
 static void note_readers(const struct gguf *g, bool rotated, struct report *r)
 {
     const struct block_info *most = NULL, *strict = NULL, *b;

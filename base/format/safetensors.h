@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * safetensors, one file or an indexed folder. Stricter than the reference library: duplicate names,
- * holes, overlaps, trailing bytes, a header that does not begin with '{' are refused (cases P01-P03, P07-P12, S18).
+ * holes, overlaps, trailing bytes, a header that does not begin with '{' are refused.
  * Only headers are held in memory. Immutable after opening; several threads may read.
  */
 #ifndef TERNPACK_BASE_FORMAT_SAFETENSORS_H
@@ -77,7 +77,7 @@ int st_open_file(struct st_model *m, const char *path, struct error *err);
  * with only pytorch_model.bin says to re-save as safetensors. */
 int st_open_dir(struct st_model *m, const char *dir, struct error *err);
 /* The same, but the index and the shards may differ in tensors whose names leave_out() accepts, and shards that should hold
- * nothing else may be absent (case P11). Such tensors are in *m when a shard holds them. NULL: as st_open_dir. */
+ * nothing else may be absent. Such tensors are in *m when a shard holds them. NULL: as st_open_dir. */
 typedef bool st_leave_out(void *ctx, const char *tensor);
 int st_open_dir_except(struct st_model *m, const char *dir, st_leave_out *leave_out, void *ctx, struct error *err);
 void st_close(struct st_model *m);

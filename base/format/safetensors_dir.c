@@ -49,7 +49,7 @@ static void list_name(struct buffer *b, size_t *n, const char *name)
         buffer_printf(b, NULL, ", ...");
 }
 
-/* The folder holds no weights we read: say what was looked for and what is there (case P16). */
+/* The folder holds no weights we read: say what was looked for and what is there. */
 static int no_weights(const char *dir, struct error *err)
 {
     struct buffer found = { 0 };
@@ -72,7 +72,7 @@ static int no_weights(const char *dir, struct error *err)
     return rc;
 }
 
-/* Shard names are plain names: no path can lead out of the folder (case S18). */
+/* Shard names are plain names: no path can lead out of the folder. */
 static int check_shard_name(const struct folder *f, const struct json *v)
 {
     const char *s = json_str(v);
@@ -194,7 +194,7 @@ static int remember_absent(const struct folder *f, const char *tensor)
     return m->absent[m->n_absent++] ? 0 : ERROR_NOMEM;
 }
 
-/* Both directions: every entry of the map in the shard it names, every tensor of the shards in the map (case P12). */
+/* Both directions: every entry of the map in the shard it names, every tensor of the shards in the map. */
 static int check_agreement(const struct folder *f)
 {
     struct buffer absent = { 0 }, extra = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file that is not what its name says really is, from its first bytes (cases P09, P10). */
+/* What a file that is not what its name says really is, from its first bytes. */
 #ifndef TERNPACK_BASE_FORMAT_SNIFF_H
 #define TERNPACK_BASE_FORMAT_SNIFF_H
 

@@ -81,7 +81,7 @@ void stats_free(struct stats *s)
     *s = (struct stats){ .add_bos = -1 };
 }
 
-/* Little-endian floats in place, and no value that a sum of squares or a count cannot have (case C06). */
+/* Little-endian floats in place, and no value that a sum of squares or a count cannot have. */
 static int check_values(float *v, uint64_t n, bool whole, const char *path, const char *name, const char *what,
                         struct error *err)
 {

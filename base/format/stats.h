@@ -31,7 +31,7 @@ struct stats {
     int add_bos;         /* 0, 1, -1 unknown */
 };
 
-/* Refuses NaN, infinite or negative entries (name and index in the text, case C06), counts that are not whole numbers
+/* Refuses NaN, infinite or negative entries (name and index in the text), counts that are not whole numbers
  * >= 0, a name with only one of its two tensors, missing imatrix.* keys. */
 int stats_read(struct stats *s, const char *path, struct error *err);
 void stats_free(struct stats *s);

@@ -4,7 +4,7 @@
  * and the recognition of a rule in tokenizer.json. A rule is a list of expressions, applied in order: each piece that
  * the step before left is cut so that every match is a piece and every gap between matches is one.
  *
- * Recognition compares rules, not the output for a test string (cases M01, M02): it knows nothing of vocabularies, and
+ * Recognition compares rules, not the output for a test string: it knows nothing of vocabularies, and
  * two spellings of one rule (Digits and Split by \p{N}, Isolated and inverted Removed, \r and a carriage return,
  * possessive quantifiers where nothing can be given back) are the same.
  */

@@ -2,7 +2,7 @@
 /*
  * Little-endian loads and stores at any alignment, and the 16-bit float formats.
  * bytes_f16_from_f32 rounds to nearest even, with subnormals; |x| >= 65520 becomes infinity, NaN keeps its sign and
- * becomes 0x7e00 (formats.md, "Rules common to 1-3"). bytes_bf16_from_f32 rounds to nearest even, NaN stays NaN.
+ * becomes 0x7e00. bytes_bf16_from_f32 rounds to nearest even, NaN stays NaN.
  */
 #ifndef TERNPACK_BASE_UTIL_BYTES_H
 #define TERNPACK_BASE_UTIL_BYTES_H

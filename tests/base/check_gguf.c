@@ -104,7 +104,7 @@ START_TEST(hostile)
 }
 END_TEST
 
-/* Every length of a good file: an error, never a crash, and memory stays flat (case S17). */
+/* Every length of a good file: an error, never a crash, and memory stays flat. */
 START_TEST(truncations)
 {
     struct buffer b = { 0 };
@@ -145,7 +145,7 @@ START_TEST(allow_truncated)
 }
 END_TEST
 
-/* Cases S01-S05, S08, S10, S16 at values the hostile drawer does not have. */
+/* Header faults at values the hostile drawer does not have. */
 START_TEST(huge_counts)
 {
     static const uint64_t counts[] = { 0x055555555555555a, UINT64_MAX, (uint64_t)1 << 63, (uint64_t)1 << 60, 4000 };
@@ -205,7 +205,7 @@ START_TEST(tensor_infos)
 {
     struct buffer b = { 0 };
     static const uint32_t dims[] = { 5, 9, UINT32_MAX };
-    for (int i = 0; i < 3; i++) { /* case S05 */
+    for (int i = 0; i < 3; i++) {
         raw_start(&b, 3, 1, 0);
         raw_str(&b, "t");
         raw_u32(&b, dims[i]);
@@ -213,7 +213,7 @@ START_TEST(tensor_infos)
         raw_expect(&b, ERROR_FORMAT, "dimensions");
     }
     raw_start(&b, 3, 1, 0);
-    raw_tensor(&b, "t", BLOCK_F32, 0, 0); /* case S07 */
+    raw_tensor(&b, "t", BLOCK_F32, 0, 0);
     raw_finish(&b, 32, 32);
     raw_expect(&b, ERROR_FORMAT, "dimension 0 is 0");
 
@@ -222,7 +222,7 @@ START_TEST(tensor_infos)
     raw_finish(&b, 32, 256);
     raw_expect(&b, ERROR_FORMAT, "remainder 255");
 
-    raw_start(&b, 3, 2, 0); /* case S06: padded sums pass 2^64 */
+    raw_start(&b, 3, 2, 0); /* padded sums pass 2^64 */
     raw_tensor(&b, "t", BLOCK_I8, INT64_MAX, 0);
     raw_tensor(&b, "u", BLOCK_I8, INT64_MAX, (uint64_t)1 << 63);
     raw_finish(&b, 32, 256);
@@ -246,7 +246,7 @@ START_TEST(tensor_infos)
     raw_finish(&b, 32, 64);
     raw_expect(&b, ERROR_UNSUPPORTED, "type 36 (I2_S");
 
-    raw_start(&b, 3, 0, 2); /* case F16 */
+    raw_start(&b, 3, 0, 2);
     raw_kv_u32(&b, "general.x", 1);
     raw_kv_u32(&b, "general.x", 1);
     raw_finish(&b, 32, 0);
@@ -254,7 +254,7 @@ START_TEST(tensor_infos)
 }
 END_TEST
 
-/* Case F07: one id, two layouts. */
+/* One id, two layouts. */
 START_TEST(legacy_prism)
 {
     struct buffer b = { 0 };

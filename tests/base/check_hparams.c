@@ -186,10 +186,10 @@ START_TEST(refused)
         { { .arch = "llama", .no_arch = true }, ERROR_FORMAT, "general.architecture" },
         { { .arch = "llama", .skip_key = "block_count" }, ERROR_FORMAT, "llama.block_count: missing" },
         { { .arch = "llama", .skip_key = "attention.head_count" }, ERROR_FORMAT, "llama.attention.head_count" },
-        { { .arch = "llama", .key = "block_count", .value = 0 }, ERROR_FORMAT, "block_count is 0" },     /* case S07 */
-        { { .arch = "llama", .key = "block_count", .value = 513 }, ERROR_FORMAT, "block_count is 513" }, /* case S13 */
+        { { .arch = "llama", .key = "block_count", .value = 0 }, ERROR_FORMAT, "block_count is 0" },    
+        { { .arch = "llama", .key = "block_count", .value = 513 }, ERROR_FORMAT, "block_count is 513" },
         { { .arch = "llama", .key = "block_count", .value = 4000000000u }, ERROR_FORMAT, "block_count is 4000000000" },
-        { { .arch = "llama", .key = "block_count", .value = 1 }, ERROR_FORMAT, "blk.1." }, /* case M15 */
+        { { .arch = "llama", .key = "block_count", .value = 1 }, ERROR_FORMAT, "blk.1." },
         { { .arch = "llama", .key = "block_count", .value = 3 }, ERROR_FORMAT, "missing tensor blk.2." },
         { { .arch = "llama", .key = "attention.head_count", .value = 0 }, ERROR_FORMAT, "head_count is 0" },
         { { .arch = "llama", .key = "attention.head_count_kv", .value = 0 }, ERROR_FORMAT, "head_count_kv is 0" },

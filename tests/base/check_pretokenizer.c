@@ -65,7 +65,7 @@ START_TEST(rules_are_recognised)
 }
 END_TEST
 
-/* Case M01: printed, never guessed. */
+/* Printed, never guessed. */
 START_TEST(other_rules_are_printed)
 {
     static const struct {

@@ -117,7 +117,7 @@ START_TEST(headers)
         const char *part;
     } rows[] = {
         { "{}", 0, 0, "" },
-        { "{\"__metadata__\":{\"crc\":\"12\"}}", 0, 0, "" }, /* case P06 */
+        { "{\"__metadata__\":{\"crc\":\"12\"}}", 0, 0, "" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4, 0, "" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[0,9],\"data_offsets\":[0,0]}}", 0, 0, "" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[18446744073709551615,0,3],\"data_offsets\":[0,0]}}", 0, ERROR_FORMAT,
@@ -126,21 +126,21 @@ START_TEST(headers)
         { "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", 1, ERROR_FORMAT, "end on a byte" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"more\":1}}", 4, 0, "" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1000,1000],\"data_offsets\":[0,4]}}", 4, ERROR_FORMAT,
-          "tensor a: its shape needs 4000000 bytes" }, /* case P02 */
+          "tensor a: its shape needs 4000000 bytes" },
         { "{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"w\":{\"dtype\":\"F32\",\"shape\":[1],"
           "\"data_offsets\":[4,8]}}",
-          8, ERROR_FORMAT, "w" }, /* case P01 */
+          8, ERROR_FORMAT, "w" },
         { "{\"k\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"v\":{\"dtype\":\"F32\",\"shape\":[1],"
           "\"data_offsets\":[0,4]}}",
-          4, ERROR_FORMAT, "overlap" }, /* case P03 */
+          4, ERROR_FORMAT, "overlap" },
         { "{\"k\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"v\":{\"dtype\":\"F32\",\"shape\":[1],"
           "\"data_offsets\":[12,16]}}",
           16, ERROR_FORMAT, "hole of 8 bytes" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3, ERROR_FORMAT,
-          "1 missing" }, /* case P08 */
+          "1 missing" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 5, ERROR_FORMAT, "1 trailing bytes" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,4]}}", 8, ERROR_FORMAT,
-          "beyond end" }, /* case P07 */
+          "beyond end" },
         { "{\"a\":{\"dtype\":\"C128\",\"shape\":[1],\"data_offsets\":[0,16]}}", 16, ERROR_UNSUPPORTED, "dtype 'C128'" },
         { "{\"a\":{\"dtype\":\"f32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, ERROR_UNSUPPORTED, "dtype" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4, ERROR_UNSUPPORTED,
@@ -224,7 +224,7 @@ static void save(const char *dir, const char *name, const char *json, size_t dat
 #define TENSOR(name) "{\"" name "\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}"
 #define MAP(shard) "{\"metadata\":{\"total_size\":99},\"weight_map\":{\"a\":\"one.safetensors\",\"b\":\"" shard "\"}}"
 
-/* Shard links: into the folder and into the hub cache's blobs are fine, elsewhere is not (case S18). */
+/* Shard links: into the folder and into the hub cache's blobs are fine, elsewhere is not. */
 START_TEST(links)
 {
     const char *root = support_tmp("hub");
@@ -265,7 +265,7 @@ START_TEST(index_faults)
         { "{\"weight_map\":{\"a\":1}}", "expected a file name" },
         { "{\"weight_map\":[]}", "weight_map" },
         { "{\"weight_map\":{\"a\":\"one.safetensors\",\"a\":\"one.safetensors\"}}", "a" },
-        { "{\"weight_map\":{\"z\":\"one.safetensors\"}}", "1 tensors not in the index (a)" }, /* case P12 */
+        { "{\"weight_map\":{\"z\":\"one.safetensors\"}}", "1 tensors not in the index (a)" },
     };
     const char *dir = support_tmp("faults");
     struct st_model m;
@@ -274,7 +274,7 @@ START_TEST(index_faults)
     ck_assert_int_eq(st_open_dir(&m, dir, &err), ERROR_MISSING);
     ck_assert(strstr(err.text, "model.safetensors") && strstr(err.text, "none"));
     save(dir, "one.safetensors", TENSOR("a"), 2, &err);
-    ck_assert_int_eq(st_open_dir(&m, dir, &err), ERROR_MISSING); /* case P16 */
+    ck_assert_int_eq(st_open_dir(&m, dir, &err), ERROR_MISSING);
     ck_assert(strstr(err.text, "one.safetensors"));
     for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++) {
         save(dir, "model.safetensors.index.json", maps[i][0], 0, &err);

@@ -118,7 +118,7 @@ START_TEST(refused)
         const char *part;
     } rows[] = {
         { "model", 1, 1, 1, 9, "general.type is 'model'" },
-        { "imatrix", NAN, 1, 1, 9, "in_sum2 of w: value 2 is nan" }, /* case C06 */
+        { "imatrix", NAN, 1, 1, 9, "in_sum2 of w: value 2 is nan" },
         { "imatrix", -1, 1, 1, 9, "value 2 is -1" },
         { "imatrix", INFINITY, 1, 1, 9, "(Inf)" },
         { "imatrix", 1, 1.5f, 1, 9, "counts of w: value 0 is 1.5" },
@@ -133,7 +133,7 @@ START_TEST(refused)
     };
     const char *path = support_tmp("bad.gguf");
     struct error err = { 0 };
-    ck_ok(write_variant(path, "imatrix", 0, 0, 1, 9, &err), err); /* zeros are fine here (case C05 is tern-pack's) */
+    ck_ok(write_variant(path, "imatrix", 0, 0, 1, 9, &err), err); /* zeros are fine here */
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         int rc = write_variant(path, rows[i].type, rows[i].value, rows[i].count, rows[i].n_counts, rows[i].keys, &err);
         ck_assert_msg(rc == ERROR_FORMAT && strstr(err.text, rows[i].part), "row %u: %d %s", i, rc, err.text);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A good file cut at every length: exit 1 and a line each time, never a signal (cases S11, S17, S22).
+# A good file cut at every length: exit 1 and a line each time, never a signal.
 . "$(dirname "$0")/../support/env.sh"
 bad=$src/data/hostile
 cd "$tmp" || exit 1

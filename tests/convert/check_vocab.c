@@ -118,7 +118,7 @@ START_TEST(keys_and_their_order)
               "gpt-2") "ggml.eos_token_id=4\nggml.bos_token_id=5\nggml.padding_token_id=0\nggml.add_bos_token=true\n"
                        "chat_template=T\n",
           NULL },
-        /* case M16: every stop id is kept, files that disagree are named */
+        /* every stop id is kept, files that disagree are named */
         { GOOD, "{\"eos_token\":\"<eos>\"}", "{\"eos_token_id\":[7,4]}", "{\"eos_token_id\":5}", 8,
           PLAIN_HEAD("gpt-2") "ggml.eos_token_id=4\nggml.eot_token_id=7\nternpack.eos_token_ids=4,7,5\n",
           "config.json: eos_token_id 5 differs from 4" },
@@ -133,7 +133,7 @@ START_TEST(keys_and_their_order)
           "ggml.add_space_prefix=false\n" PLAIN_HEAD("gpt-2"), NULL },
         { GOOD, "{\"add_prefix_space\":false}", NULL, "{\"architectures\":[\"Qwen3ForCausalLM\"]}", 8,
           PLAIN_HEAD("gpt-2"), NULL },
-        /* rows without tokens, also between them (case M04) */
+        /* rows without tokens, also between them */
         { GOOD, NULL, NULL, "{}", 10, HEAD("gpt-2", TOKENS "|[PAD8]|[PAD9]", TYPES ",5,5") "ggml.merges=a b\n",
           "8 tokens for 10 embedding rows" },
         { TOKENIZER("{\"a\":0,\"b\":1,\"ab\":3}", MERGES, "[]", BYTES, ""), NULL, NULL, "{}", 4,
@@ -165,7 +165,7 @@ START_TEST(keys_and_their_order)
           HEAD("gpt-2", TOKENS, "1,1,1,1,3,3,3,3") "ggml.merges=a b\n", NULL },
         { TOKENIZER(VOCAB, MERGES, "[{\"id\":6,\"content\":\"<user>\",\"special\":false,\"lstrip\":true}]", BYTES, ""),
           NULL, NULL, "{}", 8, HEAD("gpt-2", TOKENS, "1,1,1,1,1,1,4,1") "ggml.merges=a b\n", "GGUF has no place" },
-        /* U+2581 in an added token is a space; a byte-order mark is skipped (case P14) */
+        /* U+2581 in an added token is a space; a byte-order mark is skipped */
         { "\xef\xbb\xbf" TOKENIZER("{\"a\":0,\"b\":1,\"ab\":2}", MERGES, "[" PLAIN("3", "x\u2581y") "]", BYTES, ""),
           NULL, NULL, "{}", 4, HEAD("gpt-2", "a|b|ab|x y", "1,1,1,4") "ggml.merges=a b\n", NULL },
         { TOKENIZER("{\"\u0120\":0,\"t\":1,\"\u0120t\":2,\"\u4e2d\":3}", "[\"\u0120 t\"]", "[]", BYTES, ""), NULL, NULL,

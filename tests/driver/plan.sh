@@ -26,7 +26,7 @@ grep -q 'tern-pack .*--stats .*--method weighted' plan.log || fail "pack's optio
 grep -q 'tern-run .*--ref .*--ctx 64 --chunks 2 -- kl' plan.log || fail "eval's options: $(grep tern-run plan.log)"
 unchanged "dry run with texts"
 
-# The seeds' spellings.
+# The other spellings.
 "$ternpack" --model-path m --output-path out.gguf --dtype float16 --group-size 128 --sparsity-ratio 0.5 \
     --calibration-dataset text.txt --calibration-samples 7 --dry-run >plan.log || fail "the other spellings"
 grep -q -- '--dtype f16' plan.log || fail "--dtype float16 is not f16"

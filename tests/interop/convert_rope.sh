@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every rotary scaling, in both spellings: tern-run on the converted file gives transformers' logits (max |delta| <= 2e-3 max |logit|),
-# at positions well beyond the original context. Head ratios other than two as well (case M13).
+# at positions well beyond the original context. Head ratios other than two as well.
 . "$(dirname "$0")/../support/env.sh"
 need_oracle numpy torch transformers
 fixtures=$src/tests/data/arch

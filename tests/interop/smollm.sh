@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A real checkpoint, SmolLM2-135M: perplexity against transformers (float32, 40 chunks: 23.5122) and llama.cpp (100 chunks:
-# 23.4735), and bounded memory. Figures: ../shared/data/reference/figures.md.
+# 23.4735), and bounded memory.
 . "$(dirname "$0")/../support/env.sh"
 need_checkpoint smollm2-135m
 need_shared data/corpus/wiki.test.raw

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block codecs: golden vectors of formats.md, round trips, illegal and non-canonical bytes, dense types. */
+/* Block codecs: test vectors of docs/format.md 2.3, round trips, illegal and non-canonical bytes, dense types. */
 #include "kernels/codec.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 static const uint32_t ternary[] = { BLOCK_TQ1_0, BLOCK_TQ2_0, BLOCK_Q2_0, BLOCK_PQ2_0, BLOCK_PTQ1_0 };
 
-/* formats.md section 0: x0 = 1, x = (1103515245 x + 12345) mod 2^31, t = ((x >> 16) mod 3) - 1, 256 times; d = 0.5.
+/* docs/format.md 2.3: x0 = 1, x = (1103515245 x + 12345) mod 2^31, t = ((x >> 16) mod 3) - 1, 256 times; d = 0.5.
  * Q2_0, PQ2_0 and PTQ1_0 rows are the first block. */
 static const char *const golden[] = {
     "f47341a786d30a0c4e4166b42e47bae454050a3fd59db829073755dc7ac8d6bcf62a4392aa96c367e9902a429cab5975bbcb1a170038",
@@ -119,7 +119,7 @@ START_TEST(illegal_code_is_found)
 }
 END_TEST
 
-/* formats.md 1.1: the 13 bytes no packer writes, found by trying all 256. */
+/* docs/format.md 2.2: the 13 bytes no packer writes, found by trying all 256. */
 START_TEST(non_canonical_bytes)
 {
     static const uint8_t known[] = { 1, 20, 40, 60, 79, 99, 119, 138, 158, 178, 197, 217, 237 };

@@ -82,7 +82,7 @@ START_TEST(ternary_matmul_is_bit_equal)
 END_TEST
 
 /* The scalar product itself against double arithmetic on dequantized weights and activations. Each of the n/64 block
- * terms and each addition rounds once: |error| <= (n/64 + 3) eps sum|d a isum|. Scales below 1 matter (case R10). */
+ * terms and each addition rounds once: |error| <= (n/64 + 3) eps sum|d a isum|. Scales below 1 matter. */
 START_TEST(scalar_matmul_is_right)
 {
     uint32_t type = ternary[_i];

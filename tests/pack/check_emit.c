@@ -301,7 +301,7 @@ START_TEST(failures)
 }
 END_TEST
 
-/* Case Q04: a group of zeros has scale +0 and decodes to 0. Case Q08: a tensor must not become zero as a whole. */
+/* A group of zeros has scale +0 and decodes to 0. A tensor must not become zero as a whole. */
 START_TEST(zeros)
 {
     static const struct model_tensor zero[] = {

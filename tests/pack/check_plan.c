@@ -106,7 +106,7 @@ START_TEST(head_types)
 }
 END_TEST
 
-/* First match wins; a rule equal to the default counts as honoured (case U07); one that decides nothing is a warning.
+/* First match wins; a rule equal to the default counts as honoured; one that decides nothing is a warning.
  */
 START_TEST(overrides)
 {
@@ -177,7 +177,7 @@ static const struct model_tensor ragged[] = {
     { 0 },
 };
 
-/* Cases F01, F04: all offenders at once, with row length and remainder, before any work. */
+/* All offenders at once, with row length and remainder, before any work. */
 START_TEST(ragged_rows)
 {
     struct fixture f;
@@ -203,7 +203,7 @@ START_TEST(ragged_rows)
     expect_type(&f, Q, "Q8_0", "q8_0");
     close_plan(&f);
 
-    /* an override is no way round the block (case F05) */
+    /* an override is no way round the block */
     ck_assert_int_eq(open_plan(&f, plain, NULL, ARGS("--override", "attn_q=TQ1_0", "--override", "ffn_down=TQ1_0")), 0);
     close_plan(&f);
     ck_assert_int_eq(open_plan(&f, ragged, NULL, ARGS("--override", "attn_q=F16", "--override", "embd=TQ1_0")),
@@ -292,7 +292,7 @@ START_TEST(statistics)
     add_stats(&s, Q, 256, 2, 4);
     ck_assert_int_eq(plan_stats(&f.p, &s, &f.err), ERROR_MISSING); /* nothing for ffn_down */
     ck_assert(strstr(f.err.text, DOWN));
-    add_stats(&s, DOWN, 512, 1, 0); /* seen by no token (case C01) */
+    add_stats(&s, DOWN, 512, 1, 0); /* seen by no token */
     add_stats(&s, "output.weight", 256, 1, 1);
     ck_ok(plan_stats(&f.p, &s, &f.err), f.err);
     ck_assert(find(&f, Q)->importance[2] == 1.5f);

@@ -203,7 +203,7 @@ START_TEST(special_groups)
     ck_assert_mem_eq(codes, want, 64);
     ck_assert_double_eq(s, 0);
 
-    /* a ternary group comes back, starting with the negative (case F14); -0 is a zero */
+    /* a ternary group comes back, starting with the negative; -0 is a zero */
     for (int i = 0; i < 64; i++) {
         want[i] = (int8_t)(i % 3 - 1);
         w[i] = 0.66f * want[i];
@@ -213,7 +213,7 @@ START_TEST(special_groups)
     ck_assert_mem_eq(codes, want, 64);
     ck_assert(s == (double)0.66f);
 
-    /* importances all zero: as without any (case C05) */
+    /* importances all zero: as without any */
     ck_assert_int_eq(threshold_group(w, h, 64, THRESHOLD_FREE, codes, &s), 1);
     ck_assert_mem_eq(codes, want, 64);
 

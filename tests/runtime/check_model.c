@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tiny random qwen3 model made here: what is refused, batches and caches, taps, a NaN on the way (case R07). */
+/* A tiny random qwen3 model made here: what is refused, batches and caches, taps, a NaN on the way. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -413,7 +413,7 @@ START_TEST(matching_against_search)
 }
 END_TEST
 
-/* Case T12: a thousand special tokens that share a long start, and a text of a million bytes that almost matches.
+/* A thousand special tokens that share a long start, and a text of a million bytes that almost matches.
  * Linear work ends at once; the product of the two would outlast the test's time limit. */
 START_TEST(many_special_tokens)
 {
@@ -595,7 +595,7 @@ static void stop_negative(void)
     v.stops[v.n_stops++] = -1;
 }
 
-/* Case S15: a token of 1 MiB. */
+/* A token of 1 MiB. */
 static void huge_token(void)
 {
     static char text[(1 << 20) + 1];

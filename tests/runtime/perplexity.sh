@@ -47,7 +47,7 @@ for type in PQ2_0 PTQ1_0 Q2_0; do
     close "$(TERNPACK_KERNELS=scalar ppl "$packed")" "$got" 1e-4 || fail "$type: scalar kernels"
 done
 
-# chunks, stride, several texts (case R05)
+# chunks, stride, several texts
 [ "$("$run" perplexity "$model" -q -f "$text" -c 256 --chunks 3 --json | value chunks)" = 3 ] || fail "--chunks"
 "$run" perplexity "$model" -q -f "$text" -c 256 --chunks 5 --ppl-stride 64 --json > "$tmp/stride.json" || fail "--ppl-stride"
 [ "$(value scored < "$tmp/stride.json")" = 320 ] && [ "$(value n_ctx < "$tmp/stride.json")" = 288 ] || fail "--ppl-stride counts"
@@ -62,7 +62,7 @@ expect 1 'empty.txt' "$run" perplexity "$model" -q -f "$tmp/empty.txt"
 expect 2 'needs a text' "$run" perplexity "$model"
 expect 2 'does not use --ref' "$run" perplexity "$model" -f "$text" --ref "$model"
 
-# control tokens in a text are plain characters unless asked for (case C12)
+# control tokens in a text are plain characters unless asked for
 printf '<|im_start|>user\n' > "$tmp/chat.txt"
 n=$("$run" perplexity "$model" -f "$tmp/chat.txt" -c 4 --dry-run 2>&1 | sed -n 's/.*: \([0-9]*\) tokens.*/\1/p')
 m=$("$run" perplexity "$model" -f "$tmp/chat.txt" -c 4 --dry-run --parse-special 2>&1 | sed -n 's/.*: \([0-9]*\) tokens.*/\1/p')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# -c MANIFEST against sha256sum itself, side by side: same lines on stdout, same exit status (cases S19, S20).
+# -c MANIFEST against sha256sum itself, side by side: same lines on stdout, same exit status.
 . "$(dirname "$0")/../support/env.sh"
 command -v sha256sum >/dev/null || skip "no sha256sum"
 cd "$tmp" || exit 1
