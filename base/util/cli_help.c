@@ -78,7 +78,8 @@ void cli_print_help(const struct cli_spec *spec, bool all)
         print_option(o, column);
     }
     if (all)
-        printf("  -h                  short help\n      --help              this text\n      --version           version\n");
+        printf("  %-*sshort help\n      %-*sthis text\n      %-*sversion\n", column - 2, "-h", column - 6, "--help",
+               column - 6, "--version");
     else
         printf("\n`%s --help` lists everything.\n", spec->program);
 }
