@@ -47,9 +47,43 @@ static const struct block_info *target_of(const struct driver *d, const char *na
     return role == ROLE_OUTPUT ? block_by_name(driver_head_type(d->o->output_type)) : source;
 }
 
-/* Add one tensor's bytes to the estimate. A row that the block does not divide is refused here already, unless an option
- * says what to do with it. */
-static int add_tensor(struct driver *d, const struct json_doc *plan, const struct json *t, uint64_t *source, struct error *err)
+/* Matrices whose rows the block does not divide. */
+struct ragged {
+    size_t n;
+    uint64_t cols;    /* of the first */
+    uint64_t divisor; /* greatest one that all of them have */
+    char first[128];
+};
+
+static void ragged_add(struct ragged *r, const char *name, uint64_t cols)
+{
+    uint64_t a = cols, b = r->divisor;
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    r->divisor = a;
+    if (r->n++ == 0) {
+        r->cols = cols;
+        text_quote(r->first, sizeof r->first, name, strlen(name));
+    }
+}
+
+static int ragged_refuse(const struct ragged *r, const struct block_info *block, struct error *err)
+{
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "%zu matrices have rows that are no whole number of %s blocks of %u, %s (%" PRIu64 " weights) is the "
+                     "first; %s or --on-ragged f16 or q8_0", r->n, block->name, block->weights, r->first, r->cols,
+                     r->divisor % 128 == 0  ? "choose --type PQ2_0, PTQ1_0 or Q2_0,"
+                     : r->divisor % 64 == 0 ? "choose --type Q2_0,"
+                                            : "no type fits;");
+}
+
+/* Add one tensor's bytes to the estimate. A row that the block does not divide is refused before the first step, unless an
+ * option says what to do with it. */
+static int add_tensor(struct driver *d, const struct json_doc *plan, const struct json *t, uint64_t *source,
+                      struct ragged *ragged, struct error *err)
 {
     const struct json *ne = json_get(t, "ne");
     const char *name, *type;
@@ -69,10 +103,10 @@ static int add_tensor(struct driver *d, const struct json_doc *plan, const struc
     bool open = d->o->overrides.n || d->o->on_ragged;
     if (!block_row_bytes(to, cols, &after)) {
         if (!open && to->ternary)
-            return error_set(err, ERROR_UNSUPPORTED,
-                             "%s: rows of %" PRIu64 " weights are no whole number of %s blocks of %u; another --type may fit, "
-                             "or --on-ragged says what to do", name, cols, to->name, to->weights);
-        to = from;
+            ragged_add(ragged, name, cols);
+        to = strcmp(driver_on_ragged(d->o), "q8_0") == 0 ? block_by_name("Q8_0") : from;
+        if (!block_row_bytes(to, cols, &after))
+            to = from;
     }
     if (!block_row_bytes(from, cols, &before) || !block_row_bytes(to, cols, &after))
         return error_set(err, ERROR_INTERNAL, "plan of tern-convert: %s: odd shape", name);
@@ -86,6 +120,7 @@ int preflight(struct driver *d, struct error *err)
     struct json_doc *plan = NULL;
     const char *architecture = "?";
     uint64_t tensors = 0;
+    struct ragged ragged = { 0 };
     int code = ask_convert(d, &plan, err);
     if (code)
         return code;
@@ -96,7 +131,9 @@ int preflight(struct driver *d, struct error *err)
         goto out;
     snprintf(d->architecture, sizeof d->architecture, "%s", architecture);
     for (const struct json *t = json_first(json_get(o, "plan")); !code && t; t = json_next(t))
-        code = add_tensor(d, plan, t, &tensors, err);
+        code = add_tensor(d, plan, t, &tensors, &ragged, err);
+    if (!code && ragged.n)
+        code = ragged_refuse(&ragged, d->o->block, err);
     if (code)
         goto out;
     /* What is no tensor data - the vocabulary - is the same in both files. */

@@ -88,7 +88,7 @@ rmdir out.gguf.work
 # Rows of 64 in a type of 256: known before the conversion, and what --on-ragged is for.
 tiny=$src/tests/data/arch/qwen3
 cp -r "$tiny" tiny && chmod -R u+w tiny; snapshot >before.log
-refuse 1 'no whole number of TQ2_0 blocks of 256' tiny -o out.gguf --type TQ2_0
+refuse 1 'matrices have rows that are no whole number of TQ2_0 blocks of 256, blk.0.attn_q.weight' tiny -o out.gguf --type TQ2_0
 "$ternpack" tiny -o out.gguf --type TQ2_0 --on-ragged f16 --dry-run >/dev/null 2>err.log || fail "--on-ragged f16: $(cat err.log)"
 
 # A missing program is said before anything happens.
