@@ -4,7 +4,7 @@
 # emulates slowly and differs in OpenBLAS's own kernels).
 . "$(dirname "$0")/../support/env.sh"
 command -v valgrind >/dev/null || skip "valgrind is not installed"
-! grep -q "^TERN_LDFLAGS.*fsanitize" "$bld/Makefile" || skip "a sanitizer build does not run under valgrind"
+! sanitized || skip "a sanitizer build does not run under valgrind"
 cd "$tmp" || exit 1
 export TERNPACK_KERNELS=scalar OPENBLAS_CORETYPE=${OPENBLAS_CORETYPE:-Haswell}
 vg() {

@@ -54,3 +54,5 @@ near() {
 }
 # ok COMMAND...: must exit 0; shows its output when it does not
 ok() { local out; out=$("$@" 2>&1) || { fail "$*: exit $?"; printf '%s\n' "$out" | tail -n 5; }; }
+# Is this a build with sanitizers (slow, and with memory of its own)?
+sanitized() { grep -q '^TERN_LDFLAGS = .*fsanitize' "$bld/Makefile" 2>/dev/null; }
