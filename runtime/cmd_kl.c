@@ -266,6 +266,14 @@ static int put_text(struct buffer *b, const struct job *j, const struct kl_resul
                          100 * r->same_top_err, j->plan.n_chunks, j->plan.window, (unsigned long long)s->n);
 }
 
+/* What is known before the run. */
+static void print_plan(const struct job *j)
+{
+    printf("{\"chunks\": %zu, \"n_ctx\": %zu, \"tokens\": %zu, \"scored\": %zu, \"bos\": %s%s%s%s}\n", j->plan.n_chunks,
+           j->plan.window, j->n_tokens, j->plan.n_chunks * j->plan.n_scored, j->plan.bos ? "true" : "false",
+           j->text.sha256[0] ? ", \"corpus_sha256\": \"" : "", j->text.sha256, j->text.sha256[0] ? "\"" : "");
+}
+
 static int print(struct job *j, struct error *err)
 {
     struct buffer b = { 0 };
@@ -320,6 +328,8 @@ int cmd_kl(const struct run_options *o, struct error *err)
         if (!rc)
             rc = print(&j, err);
     }
+    if (!rc && o->common.dry_run && o->common.json)
+        print_plan(&j);
     writer_abort(&j.save);
     kl_free(&j.stats);
     mem_free(j.records);

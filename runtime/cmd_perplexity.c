@@ -99,9 +99,15 @@ out:
 }
 
 /* The members of one result, without braces. */
+/* Of a dry run, which has scored nothing: the members that are known beforehand. */
 static int put_result(struct buffer *b, const struct result *r, struct error *err)
 {
     int rc;
+    if (!r->sum.n)
+        return buffer_printf(b, err, "\"chunks\": %zu, \"n_ctx\": %zu, \"tokens\": %zu, \"scored\": %zu, \"bos\": %s%s%s%s",
+                             r->plan.n_chunks, r->plan.window, r->n_tokens, r->plan.n_chunks * r->plan.n_scored,
+                             r->plan.bos ? "true" : "false", r->sha256[0] ? ", \"corpus_sha256\": \"" : "", r->sha256,
+                             r->sha256[0] ? "\"" : "");
     if ((rc = buffer_printf(b, err, "\"perplexity\": ")) || (rc = json_put_f64(b, score_perplexity(&r->sum), err)) ||
         (rc = buffer_printf(b, err, ", \"stderr\": ")) || (rc = json_put_f64(b, score_stderr(&r->sum), err)) ||
         (rc = buffer_printf(b, err, ", \"nll\": ")) || (rc = json_put_f64(b, score_mean(&r->sum), err)) ||
@@ -120,7 +126,7 @@ static int put_json(struct buffer *b, const struct result *all, const struct res
     int rc = buffer_printf(b, err, "{");
     if (!rc)
         rc = put_result(b, n == 1 ? each : all, err);
-    if (!rc && n > 1 && !(rc = buffer_printf(b, err, ", \"mean_perplexity\": ")))
+    if (!rc && n > 1 && all->sum.n && !(rc = buffer_printf(b, err, ", \"mean_perplexity\": ")))
         rc = json_put_f64(b, mean, err);
     for (size_t i = 0; i < n && n > 1 && !rc; i++) {
         if ((rc = buffer_printf(b, err, "%s{\"file\": ", i ? ", " : ", \"files\": [")) ||
@@ -150,14 +156,16 @@ static int put_text(struct buffer *b, const struct result *all, const struct res
 static int print(const struct run_options *o, const struct result *each, size_t n, struct error *err)
 {
     struct buffer b = { 0 };
-    struct result all = { .plan = { .window = each[0].plan.window, .bos = each[0].plan.bos } };
+    struct result all = { .plan = each[0].plan };
+    all.plan.n_chunks = 0;
     double mean = 0;
     for (size_t i = 0; i < n; i++) {
         score_merge(&all.sum, &each[i].sum);
         all.plan.n_chunks += each[i].plan.n_chunks;
         all.n_tokens += each[i].n_tokens;
         all.seconds += each[i].seconds;
-        mean += score_perplexity(&each[i].sum) / (double)n;
+        if (each[i].sum.n)
+            mean += score_perplexity(&each[i].sum) / (double)n;
     }
     int rc = o->common.json ? put_json(&b, &all, each, n, mean, err) : put_text(&b, &all, each, n, mean, err);
     if (!rc)
@@ -182,7 +190,7 @@ int cmd_perplexity(const struct run_options *o, struct error *err)
     }
     for (size_t i = 0; i < o->files.n && !rc; i++)
         rc = score_text(o, &e, tok, o->files.items[i], &results[i], err);
-    if (!rc && !o->common.dry_run)
+    if (!rc && (!o->common.dry_run || o->common.json))
         rc = print(o, results, o->files.n, err);
 out:
     mem_free(results);

@@ -59,6 +59,12 @@ done
 "$run" perplexity "$model" -q -f "$text" -f "$src/data/garden-corpus/valid.txt" -c 256 --chunks 4 --json > "$tmp/two.json"
 [ "$(value chunks < "$tmp/two.json")" = 8 ] && grep -q '"mean_perplexity"' "$tmp/two.json" || fail "two texts: $(cat "$tmp/two.json")"
 expect 0 'mean of 2 files: perplexity' "$run" perplexity "$model" -q -f "$text" -f "$text" -c 256 --chunks 1
+"$run" perplexity "$model" -q -f "$text" -c 256 --chunks 5 --json --dry-run > "$tmp/dry.json"
+[ "$(value scored < "$tmp/dry.json")" = 635 ] && grep -q '"corpus_sha256"' "$tmp/dry.json" || fail "--dry-run --json: $(cat "$tmp/dry.json")"
+"$run" kl "$model" --ref "$model" -q -f "$text" -c 256 --chunks 5 --json --dry-run > "$tmp/dry_kl.json"
+cmp "$tmp/dry.json" "$tmp/dry_kl.json" || fail "kl --dry-run --json: $(cat "$tmp/dry_kl.json")"
+"$run" perplexity "$model" -q -f "$text" -f "$text" -c 256 --chunks 5 --json --dry-run > "$tmp/dry.json"
+[ "$(value chunks < "$tmp/dry.json")" = 10 ] || fail "--dry-run --json, two texts: $(cat "$tmp/dry.json")"
 expect 0 '13680 tokens, BOS no, sha256 [0-9a-f]{64}' "$run" perplexity "$model" -f "$text" -c 256 --dry-run
 echo "Seven words are too few for this." > "$tmp/short.txt"
 expect 1 'short.txt: [0-9]+ tokens are too few.*at least 512' "$run" perplexity "$model" -q -f "$tmp/short.txt"
