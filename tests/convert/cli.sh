@@ -13,7 +13,7 @@ expect 2 'dtype' "$convert" "$ok" -o a.gguf --dtype f8
 expect 2 'KEY=VALUE' "$convert" "$ok" -o a.gguf --metadata author
 expect 2 'the conversion decides' "$convert" "$ok" -o a.gguf --metadata llama.block_count=1
 expect 2 'allow-extra' "$convert" "$ok" -o a.gguf --allow-extra '('
-expect 2 'no such folder' "$convert" "$tmp/nothing" -o a.gguf
+expect 1 'no such folder' "$convert" "$tmp/nothing" -o a.gguf
 expect 2 'No such file or directory' "$convert" "$ok" -o "$tmp/no/folder/a.gguf"
 expect 0 'Usage: tern-convert' "$convert" --help
 [ -z "$(ls)" ] || fail "misuse left files: $(ls)"
