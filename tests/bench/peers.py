@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests/bench/bench.sh compares with, each result one line of JSON. Needs a Python that has numpy, and gguf or llama_cpp.
+"""What tests/bench/bench.sh compares with, each result one line of JSON. Needs numpy, and gguf or llama_cpp.
 
     peers.py have MODULE...                               exit status 0 when all can be imported
-    peers.py pack MODEL.gguf                              the optimal ternary scale and threshold of every linear layer, in numpy
+    peers.py pack MODEL.gguf                              optimal ternary scale and threshold of every linear layer
     peers.py perplexity MODEL.gguf TEXT CTX CHUNKS THREADS   llama.cpp; the time is that of its decode calls alone
     peers.py speed MODEL.gguf PROMPT GENERATE THREADS        llama.cpp; prompt and generation rates
 """

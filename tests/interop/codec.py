@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""codec.py CODEC_TOOL: our block codecs against gguf.quants and against ggml's own (from llama-cpp-python's libraries, where
-their table of types is where we expect it). Random bytes, so code 3 and non-canonical base-3 bytes are among them."""
+"""codec.py CODEC_TOOL KERNELS...: our block codecs against gguf.quants and against ggml's own (from llama-cpp-python's
+libraries, where their table of types is as we expect it). Random bytes: code 3 and non-canonical base-3 bytes too."""
 import ctypes
 import glob
 import os
@@ -22,7 +22,8 @@ N = 256 * 96
 
 def ours(command, type_name, n, data, kernels):
     env = dict(os.environ, TERNPACK_KERNELS=kernels)
-    return subprocess.run([tool, command, type_name, str(n)], input=data, stdout=subprocess.PIPE, check=True, env=env).stdout
+    run = subprocess.run([tool, command, type_name, str(n)], input=data, stdout=subprocess.PIPE, check=True, env=env)
+    return run.stdout
 
 
 def check(what, got, want):
@@ -35,8 +36,9 @@ def check(what, got, want):
 
 
 class Traits(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("block", ctypes.c_int64), ("interleave", ctypes.c_int64), ("size", ctypes.c_size_t),
-                ("quantized", ctypes.c_bool), ("to_float", ctypes.c_void_p), ("from_float", ctypes.c_void_p)]
+    _fields_ = [("name", ctypes.c_char_p), ("block", ctypes.c_int64), ("interleave", ctypes.c_int64),
+                ("size", ctypes.c_size_t), ("quantized", ctypes.c_bool), ("to_float", ctypes.c_void_p),
+                ("from_float", ctypes.c_void_p)]
 
 
 def ggml_library():
@@ -48,7 +50,8 @@ def ggml_library():
         lib.ggml_get_type_traits.restype = ctypes.POINTER(Traits)
         for name, number in ids.items():
             t = lib.ggml_get_type_traits(number).contents
-            if t.name.decode().upper() != name or (t.block, t.size) != blocks[name][:2] or not t.to_float or not t.from_float:
+            known = t.name.decode().upper() == name and (t.block, t.size) == blocks[name][:2]
+            if not known or not t.to_float or not t.from_float:
                 return None
         return lib
     except (ImportError, IndexError, OSError, AttributeError):
@@ -100,10 +103,11 @@ for name in ("TQ1_0", "TQ2_0", "Q2_0"):
     values = (codes * scales.view(np.float16).astype(np.float32)[:, None]).astype("<f4")
     got = ours("pack", name, N, codes.tobytes() + scales.astype("<u2").tobytes(), "")
     if name != "Q2_0":
-        check(f"{name} packed, gguf.quants", got, gguf.quants.quantize(values, getattr(gguf.GGMLQuantizationType, name)).tobytes())
+        want = gguf.quants.quantize(values, getattr(gguf.GGMLQuantizationType, name)).tobytes()
+        check(f"{name} packed, gguf.quants", got, want)
     if lib:
-        check(f"{name} packed, ggml", got, ggml_call(lib.ggml_get_type_traits(ids[name]).contents.from_float, values.tobytes(),
-                                                    N // weights * size, N))
+        from_float = lib.ggml_get_type_traits(ids[name]).contents.from_float
+        check(f"{name} packed, ggml", got, ggml_call(from_float, values.tobytes(), N // weights * size, N))
 
 values = (rng.standard_normal(N) * np.exp(rng.standard_normal(N) * 4)).astype("<f4")
 values[:64] = 0
@@ -114,7 +118,7 @@ for name in ("Q8_0", "F16", "BF16"):
     check(f"{name} quantized, gguf.quants", got, want)
     if lib:
         weights, size, _ = blocks[name]
-        check(f"{name} quantized, ggml", got, ggml_call(lib.ggml_get_type_traits(ids[name]).contents.from_float, values.tobytes(),
-                                                       N // weights * size, N))
+        from_float = lib.ggml_get_type_traits(ids[name]).contents.from_float
+        check(f"{name} quantized, ggml", got, ggml_call(from_float, values.tobytes(), N // weights * size, N))
 print(f"{compared} comparisons, {failures} differ")
 sys.exit(1 if failures or compared < 10 else 0)

@@ -5,7 +5,8 @@
 tool=$bld/tests/interop/codec_tool
 
 # what this machine has: an unknown name is refused with the list
-list=$(TERNPACK_KERNELS=nonsense "$tool" dequantize F16 2 2>&1 </dev/null) && fail "an unknown TERNPACK_KERNELS is accepted"
+list=$(TERNPACK_KERNELS=nonsense "$tool" dequantize F16 2 2>&1 </dev/null) &&
+    fail "an unknown TERNPACK_KERNELS is accepted"
 names=$(sed -n 's/.*have: //p' <<<"$list" | tr -d ,)
 case " $names " in *" scalar "*) ;; *) fail "no list of kernels in: $list" ;; esac
 [ "$failures" = 0 ] || finish
