@@ -33,7 +33,8 @@ static int encode_prompt(const struct run_options *o, const struct tokenizer *to
     if (!rc && !(rc = mem_reserve((void **)&ids->ids, &ids->cap, body.n + 1, sizeof *ids->ids, "token ids", err))) {
         if (add)
             ids->ids[ids->n++] = bos;
-        memcpy(ids->ids + ids->n, body.ids, body.n * sizeof *ids->ids);
+        if (body.n)
+            memcpy(ids->ids + ids->n, body.ids, body.n * sizeof *ids->ids);
         ids->n += body.n;
         if (!ids->n)
             rc = error_set(err, ERROR_USAGE, "the prompt is empty");

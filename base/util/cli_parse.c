@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -313,5 +314,8 @@ int cli_finish(const char *program, int code, const struct error *err)
         fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
         status = 2;
     }
+    /* A library that hangs in its exit handler (OpenBLAS without memory for its threads) can still be interrupted. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
     return status;
 }
