@@ -57,6 +57,30 @@ static void check_base3(struct codec_check *c, const struct codec_layout *l, con
     }
 }
 
+static unsigned sum_bytes(uint64_t v)
+{
+    const uint64_t low = 0x00ff00ff00ff00ffu;
+    return (unsigned)(((v & low) + (v >> 8 & low)) * 0x0001000100010001u >> 48);
+}
+
+/* Codes are bytes ff, 00, 01, 02, eight in a word: bits 0 and 1 tell them apart. n <= 256 is 32 words, so that the
+ * counts of each byte stay below 256. */
+static void count_codes(struct codec_check *c, const int8_t *codes, unsigned n, uint64_t first)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    uint64_t other = 0, illegal = 0;
+    for (unsigned w = 0; w < n; w += 8) {
+        uint64_t v = bytes_get_u64(codes + w);
+        other += (v | v >> 1) & ones;
+        illegal += ~v & v >> 1 & ones;
+    }
+    c->zeros += n - sum_bytes(other);
+    c->illegal_codes += sum_bytes(illegal);
+    for (unsigned w = 0; illegal && w < n; w++)
+        if (codes[w] == 2)
+            note_first(&c->first_illegal, first + w);
+}
+
 static void check_ternary(struct codec_check *c, const struct codec_layout *l, const uint8_t *p, size_t n,
                           uint64_t base)
 {
@@ -66,13 +90,7 @@ static void check_ternary(struct codec_check *c, const struct codec_layout *l, c
         uint64_t block = base / l->weights + b;
         codec_unpack(l->type, p, codes, &scale, l->weights);
         check_scale(c, scale, block);
-        for (unsigned w = 0; w < l->weights; w++) {
-            c->zeros += codes[w] == 0;
-            if (codes[w] == 2) {
-                c->illegal_codes++;
-                note_first(&c->first_illegal, block * l->weights + w);
-            }
-        }
+        count_codes(c, codes, l->weights, block * l->weights);
         if (l->base3)
             check_base3(c, l, p, block * l->bytes);
     }
@@ -92,6 +110,19 @@ static void check_values(struct codec_check *c, uint32_t type, const uint8_t *p,
     }
 }
 
+/* Zeros as they are dequantized: of a zero scale all weights, of one that is not finite none. */
+static void check_q8_0(struct codec_check *c, const uint8_t *p, size_t n, uint64_t base)
+{
+    for (size_t b = 0; b < n / 32; b++, p += 34) {
+        uint16_t scale = bytes_get_u16(p);
+        unsigned zeros = 0;
+        check_scale(c, scale, base / 32 + b);
+        for (unsigned i = 0; i < 32; i++)
+            zeros += p[2 + i] == 0;
+        c->zeros += (scale & 0x7c00) == 0x7c00 ? 0 : scale & 0x7fff ? zeros : 32;
+    }
+}
+
 bool codec_check(uint32_t type, const void *src, size_t n, uint64_t base, struct codec_check *c)
 {
     const struct codec_layout *l = codec_layout(type);
@@ -100,7 +131,9 @@ bool codec_check(uint32_t type, const void *src, size_t n, uint64_t base, struct
         check_ternary(c, l, p, n, base);
     } else if (type == BLOCK_F32 || type == BLOCK_F16 || type == BLOCK_BF16) {
         check_values(c, type, p, n, base);
-    } else if (type == BLOCK_Q8_0 || type == BLOCK_Q4_0) {
+    } else if (type == BLOCK_Q8_0) {
+        check_q8_0(c, p, n, base);
+    } else if (type == BLOCK_Q4_0) {
         const struct block_info *info = block_info(type);
         float v[32];
         for (size_t b = 0; b < n / 32; b++, p += info->bytes) {

@@ -22,19 +22,56 @@ const struct codec_layout *codec_layout(uint32_t type)
     return NULL;
 }
 
+/* Eight codes from eight digits 0..3: each byte less one. The top bit, set before and flipped after, stops the borrow.
+ */
+static void put_codes8(int8_t *codes, uint64_t digits)
+{
+    const uint64_t top = 0x8080808080808080u;
+    bytes_put_u64(codes, ((digits | top) - 0x0101010101010101u) ^ top);
+}
+
+/* Digit n of eight bytes at once. Base 3, as codec_digit, in 16-bit lanes of the even and the odd bytes: with v the
+ * byte times 3^n mod 256, the digit is 3v >> 8 and the next v is 3v & 255. */
+static void unpack8(const uint8_t *p, bool base3, unsigned digits, size_t width, int8_t *codes)
+{
+    const uint64_t low = 0x00ff00ff00ff00ffu;
+    uint64_t v = bytes_get_u64(p), even = v & low, odd = v >> 8 & low;
+    for (unsigned n = 0; n < digits; n++, codes += width) {
+        if (!base3) {
+            put_codes8(codes, v >> (2 * n) & 0x0303030303030303u);
+            continue;
+        }
+        even *= 3;
+        odd *= 3;
+        put_codes8(codes, (even >> 8 & low) | (odd >> 8 & low) << 8);
+        even &= low;
+        odd &= low;
+    }
+}
+
+/* Byte b holds four sequential codes: copies of it, 6 bits apart, bring field k to the bottom of byte k. */
+static void unpack_sequential(const uint8_t *p, size_t n_bytes, int8_t *codes)
+{
+    for (size_t m = 0; m < n_bytes; m += 2, codes += 8) {
+        uint64_t a = p[m], b = p[m + 1], v = a | a << 6 | a << 12 | a << 18 | b << 32 | b << 38 | b << 44 | b << 50;
+        put_codes8(codes, v & 0x0303030303030303u);
+    }
+}
+
 static void unpack_stage(const struct codec_layout *l, const struct codec_stage *s, const uint8_t *src, int8_t *codes)
 {
     const uint8_t *p = src + s->offset;
     if (!s->width) {
-        for (unsigned w = 0; w < l->weights; w++)
-            codes[w] = (int8_t)((p[w / 4] >> (w % 4 * 2) & 3) - 1);
+        unpack_sequential(p, l->weights / 4u, codes);
         return;
     }
-    for (unsigned n = 0; n < s->digits; n++)
-        for (unsigned m = 0; m < s->width; m++) {
-            unsigned digit = l->base3 ? codec_digit(p[m], n) : p[m] >> (2 * n) & 3u;
-            codes[s->first + s->width * n + m] = (int8_t)((int)digit - 1);
-        }
+    codes += s->first;
+    unsigned m = 0;
+    for (; m + 8 <= s->width; m += 8)
+        unpack8(p + m, l->base3, s->digits, s->width, codes + m);
+    for (; m < s->width; m++) /* the short stages, base 3 */
+        for (unsigned n = 0; n < s->digits; n++)
+            codes[s->width * n + m] = (int8_t)((int)codec_digit(p[m], n) - 1);
 }
 
 static void pack_stage(const struct codec_layout *l, const struct codec_stage *s, const int8_t *codes, uint8_t *dst)

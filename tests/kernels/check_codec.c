@@ -212,6 +212,62 @@ START_TEST(f16_overflow_is_counted)
 }
 END_TEST
 
+/* The checker's counts against the dequantized weights, one by one, on random bytes of every type it looks into. */
+START_TEST(counts_equal_the_weights)
+{
+    static const uint32_t types[] = { BLOCK_TQ1_0,  BLOCK_TQ2_0, BLOCK_Q2_0, BLOCK_PQ2_0,
+                                      BLOCK_PTQ1_0, BLOCK_Q8_0,  BLOCK_Q4_0 };
+    const struct block_info *info = block_info(types[_i]);
+    struct rng rng;
+    enum { N = 512 };
+    uint8_t bytes[1024];
+    float values[N];
+    int8_t codes[N];
+    uint16_t scales[N / 32];
+    rng_seed(&rng, 41 + (uint64_t)_i);
+    for (int round = 0; round < 300; round++) {
+        size_t size = N / info->weights * info->bytes;
+        uint64_t zeros = 0, illegal = 0, first = UINT64_MAX;
+        struct codec_check c;
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = round % 3 ? (uint8_t)rng_u64(&rng) : 0;
+        codec_check_init(&c);
+        ck_assert(codec_check(info->id, bytes, N, 4096, &c));
+        ck_assert(codec_dequantize(info->id, bytes, values, N));
+        if (info->ternary)
+            codec_unpack(info->id, bytes, codes, scales, N);
+        for (uint64_t i = 0; i < N; i++) {
+            bool bad = info->ternary && codes[i] == 2;
+            zeros += info->ternary ? codes[i] == 0 : values[i] == 0;
+            illegal += bad;
+            first = bad && first == UINT64_MAX ? 4096 + i : first;
+        }
+        ck_assert_uint_eq(c.zeros, zeros);
+        ck_assert_uint_eq(c.illegal_codes, illegal);
+        ck_assert_uint_eq(c.first_illegal, first);
+    }
+}
+END_TEST
+
+/* Digits of every byte against their definition: floor(243 b / 256) in base 3. */
+START_TEST(digits_of_every_byte)
+{
+    uint8_t bytes[54];
+    int8_t codes[256];
+    uint16_t scale;
+    for (unsigned b = 0; b < 256; b++) {
+        static const unsigned power[] = { 81, 27, 9, 3, 1 };
+        unsigned q = 243 * b / 256;
+        memset(bytes, (int)b, sizeof bytes);
+        codec_unpack(BLOCK_TQ1_0, bytes, codes, &scale, 256);
+        for (unsigned w = 0; w < 256; w++) {
+            unsigned n = w < 160 ? w / 32 : w < 240 ? (w - 160) / 16 : (w - 240) / 4;
+            ck_assert_int_eq(codes[w], (int)(q / power[n] % 3) - 1);
+        }
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("codec");
@@ -222,6 +278,8 @@ static Suite *suite(void)
     tcase_add_test(t, illegal_code_is_found);
     tcase_add_test(t, non_canonical_bytes);
     tcase_add_test(t, bad_scales);
+    tcase_add_loop_test(t, counts_equal_the_weights, 0, 7);
+    tcase_add_test(t, digits_of_every_byte);
     tcase_add_test(t, bad_values);
     tcase_add_test(t, q8_0);
     tcase_add_test(t, f16_overflow_is_counted);
