@@ -13,6 +13,8 @@ static int encode(struct text_input *t, const struct tokenizer *tok, const char 
                   struct error *err)
 {
     size_t n = t->bytes;
+    if (n >= 2 && !memcmp(text, "\x1f\x8b", 2))
+        return error_set(err, ERROR_UNSUPPORTED, "compressed with gzip: unpack it first");
     if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
         text += 3;
         n -= 3;

@@ -79,8 +79,12 @@ int pool_open(struct pool **out, unsigned n_threads, struct error *err)
     *out = NULL;
     if (n_threads == 0)
         n_threads = pool_cores();
-    if (n_threads > MAX_THREADS)
-        n_threads = MAX_THREADS;
+    /* More threads than this only wait for each other: waking a thousand takes longer than the work. */
+    unsigned most = pool_cores() <= 16 ? 64 : 4 * pool_cores();
+    if (most > MAX_THREADS)
+        most = MAX_THREADS;
+    if (n_threads > most)
+        n_threads = most;
     struct pool *p = mem_zalloc(1, sizeof *p, "thread pool", err);
     if (!p)
         return ERROR_NOMEM;

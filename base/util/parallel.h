@@ -13,7 +13,8 @@
 
 struct pool;
 
-/* n_threads >= 1 (0: number of usable cores). The caller's thread is one of them. */
+/* n_threads >= 1 (0: number of usable cores), lowered to four per core or 64, whichever is more. The caller's thread is one of
+ * them. */
 int pool_open(struct pool **out, unsigned n_threads, struct error *err);
 void pool_close(struct pool *p); /* NULL is fine */
 unsigned pool_threads(const struct pool *p);

@@ -68,6 +68,8 @@ cmp "$tmp/dry.json" "$tmp/dry_kl.json" || fail "kl --dry-run --json: $(cat "$tmp
 expect 0 '13680 tokens, BOS no, sha256 [0-9a-f]{64}' "$run" perplexity "$model" -f "$text" -c 256 --dry-run
 echo "Seven words are too few for this." > "$tmp/short.txt"
 expect 1 'short.txt: [0-9]+ tokens are too few.*at least 512' "$run" perplexity "$model" -q -f "$tmp/short.txt"
+gzip -c "$tmp/short.txt" > "$tmp/short.txt.gz"
+expect 1 'short.txt.gz: compressed with gzip' "$run" perplexity "$model" -q -f "$tmp/short.txt.gz"
 : > "$tmp/empty.txt"
 expect 1 'empty.txt' "$run" perplexity "$model" -q -f "$tmp/empty.txt"
 expect 2 'needs a text' "$run" perplexity "$model"
