@@ -13,6 +13,7 @@
 #include "base/util/mem.h"
 #include "base/util/rng.h"
 #include "kernels/kernels.h"
+#include "runtime/blas.h"
 
 enum { N = 2048, TOKENS = 256, RUNS = 5 };
 
@@ -92,8 +93,10 @@ static void measure(struct arrays *s, const struct kernels *k, const struct bloc
     printf("%s\t%s\t%zu\t%.3f\n", k ? k->name : "openblas", k ? info->name : "F32", tokens, rate[RUNS / 2]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argc;
+    blas_choose(argv); /* the peer at its best */
     struct error err;
     struct arrays s;
     const struct kernels *k;
