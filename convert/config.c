@@ -149,8 +149,8 @@ static int read_norm_and_act(struct config *c, struct notes *notes, struct error
     if (rc)
         return rc;
     if (!(c->rms_eps >= 1e-30 && c->rms_eps < 1)) /* above 0 as a 32-bit float too, or readers refuse it */
-        return error_set(err, ERROR_FORMAT, "config.json: rms_norm_eps: expected a number from 1e-30 to below 1, found %g",
-                         c->rms_eps);
+        return error_set(err, ERROR_FORMAT,
+                         "config.json: rms_norm_eps: expected a number from 1e-30 to below 1, found %g", c->rms_eps);
     if (strcmp(act, "silu") && strcmp(act, "swish"))
         return error_set(err, ERROR_UNSUPPORTED, "config.json: hidden_act: %s is not supported (expected silu)",
                          text_quote(quoted, sizeof quoted, act, strlen(act)));

@@ -13,8 +13,8 @@ static int need_positive(const struct config *c, const struct json *obj, const c
 {
     int rc = json_need_f64(c->doc, obj, key, out, err);
     if (!rc && !(*out >= 1e-12 && *out <= 1e12)) /* well within what GGUF's 32-bit floats hold */
-        rc = error_set(err, ERROR_FORMAT, "config.json: rope %s: expected a positive number (1e-12 to 1e12), found %g", key,
-                       *out);
+        rc = error_set(err, ERROR_FORMAT, "config.json: rope %s: expected a positive number (1e-12 to 1e12), found %g",
+                       key, *out);
     return rc;
 }
 

@@ -68,8 +68,8 @@ struct vocab {
 int vocab_add_note(struct vocab *v, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Parse dir/name; *doc stays NULL when there is no such file. */
 int vocab_parse(const struct vocab *v, const char *name, struct json_doc **doc, struct error *err);
-/* A member that may be absent or null but has no other kind: 0, or ERROR_FORMAT naming it. vocab_flag leaves *out alone when it
- * is absent; vocab_kind takes any of `kinds`, a sum of 1 << JSON_.... */
+/* A member that may be absent or null but has no other kind: 0, or ERROR_FORMAT naming it. vocab_flag leaves *out alone
+ * when it is absent; vocab_kind takes any of `kinds`, a sum of 1 << JSON_.... */
 int vocab_flag(const struct json *obj, const char *key, bool *out, struct error *err);
 int vocab_kind(const struct json *obj, const char *key, unsigned kinds, const char *expected, struct error *err);
 bool vocab_find(const struct vocab *v, const char *text, uint32_t *id);

@@ -133,7 +133,8 @@ static int read_added(struct vocab *v, const struct json *tokenizer, const struc
     int code = vocab_kind(tokenizer, "added_tokens", 1 << JSON_ARRAY, "an array", err);
     if (!code && (code = vocab_kind(tokenizer_config, "added_tokens_decoder", 1 << JSON_OBJECT, "an object", err)))
         error_prefix(err, "tokenizer_config.json");
-    for (const struct json *t = code ? NULL : json_first(json_get(tokenizer, "added_tokens")); t && !code; t = json_next(t)) {
+    for (const struct json *t = code ? NULL : json_first(json_get(tokenizer, "added_tokens")); t && !code;
+         t = json_next(t)) {
         if (!json_u64(json_get(t, "id"), &id))
             code = error_set(err, ERROR_FORMAT, "added_tokens: an id is %s, expected a non-negative integer",
                              json_kind_name(json_get(t, "id")));

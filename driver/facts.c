@@ -156,8 +156,8 @@ int facts_json(const struct driver *d, const struct facts *f, struct buffer *b, 
 {
     int code = facts_text(b, "{\"output\":", d->out, err);
     if (!code)
-        code = buffer_printf(b, err, ",\"written\":true,\"architecture\":\"%s\",\"parameters\":%" PRIu64, d->architecture,
-                             d->parameters);
+        code = buffer_printf(b, err, ",\"written\":true,\"architecture\":\"%s\",\"parameters\":%" PRIu64,
+                             d->architecture, d->parameters);
     if (!code)
         code = json_files(d, f, b, err);
     if (!code && d->steps[STEP_EVAL].done)

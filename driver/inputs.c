@@ -15,7 +15,8 @@ static int add(struct driver *d, enum input_kind kind, char *path, struct error 
 {
     struct file f = FILE_INIT;
     void *inputs = d->inputs;
-    int code = path ? mem_reserve(&inputs, &d->cap_inputs, d->n_inputs + 1, sizeof *d->inputs, "inputs", err) : ERROR_NOMEM;
+    int code =
+        path ? mem_reserve(&inputs, &d->cap_inputs, d->n_inputs + 1, sizeof *d->inputs, "inputs", err) : ERROR_NOMEM;
     d->inputs = inputs;
     if (!code)
         code = file_open(&f, path, 0, err);
@@ -31,8 +32,9 @@ static int add(struct driver *d, enum input_kind kind, char *path, struct error 
 /* What of a checkpoint folder tern-convert may look at. */
 static bool is_model_file(const char *name)
 {
-    return name[0] != '.' && (text_ends(name, ".json") || text_ends(name, ".safetensors") || text_ends(name, ".jinja") ||
-                              text_ends(name, ".model") || strcmp(name, "merges.txt") == 0);
+    return name[0] != '.' &&
+           (text_ends(name, ".json") || text_ends(name, ".safetensors") || text_ends(name, ".jinja") ||
+            text_ends(name, ".model") || strcmp(name, "merges.txt") == 0);
 }
 
 static int by_path(const void *a, const void *b)
@@ -46,7 +48,8 @@ static int list_model(struct driver *d, struct error *err)
     DIR *dir = opendir(folder);
     int code = 0;
     if (!dir)
-        return error_errno(err, errno == ENOENT ? ERROR_MISSING : ERROR_IO, errno, "%s: cannot open the model folder", folder);
+        return error_errno(err, errno == ENOENT ? ERROR_MISSING : ERROR_IO, errno, "%s: cannot open the model folder",
+                           folder);
     for (const struct dirent *e; !code && (errno = 0, e = readdir(dir));) {
         if (!is_model_file(e->d_name))
             continue;

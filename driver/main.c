@@ -3,7 +3,8 @@
 #include "base/util/parallel.h"
 #include "driver/driver.h"
 
-/* Nothing is written before everything that can be known is known. A failure keeps OUT.work when a step in it is done. */
+/* Nothing is written before everything that can be known is known. A failure keeps OUT.work when a step in it is done.
+ */
 static int work(struct driver *d, struct error *err)
 {
     bool any = false;

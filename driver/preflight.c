@@ -29,7 +29,8 @@ static int ask_convert(struct driver *d, struct json_doc **plan, struct error *e
         error_prefix(err, "convert");
     }
     if (!code)
-        code = json_parse(plan, child.out.data ? child.out.data : "", child.out.len, "plan of tern-convert", 16, 0, err);
+        code =
+            json_parse(plan, child.out.data ? child.out.data : "", child.out.len, "plan of tern-convert", 16, 0, err);
     child_free(&child);
     command_free(&dry);
     return code;
@@ -73,15 +74,17 @@ static void ragged_add(struct ragged *r, const char *name, uint64_t cols)
 static int ragged_refuse(const struct ragged *r, const struct block_info *block, struct error *err)
 {
     return error_set(err, ERROR_UNSUPPORTED,
-                     "%zu matrices have rows that are no whole number of %s blocks of %u, %s (%" PRIu64 " weights) is the "
-                     "first; %s or --on-ragged f16 or q8_0", r->n, block->name, block->weights, r->first, r->cols,
+                     "%zu matrices have rows that are no whole number of %s blocks of %u, %s (%" PRIu64
+                     " weights) is the "
+                     "first; %s or --on-ragged f16 or q8_0",
+                     r->n, block->name, block->weights, r->first, r->cols,
                      r->divisor % 128 == 0  ? "choose --type PQ2_0, PTQ1_0 or Q2_0,"
                      : r->divisor % 64 == 0 ? "choose --type Q2_0,"
                                             : "no type fits;");
 }
 
-/* Add one tensor's bytes to the estimate. A row that the block does not divide is refused before the first step, unless an
- * option says what to do with it. */
+/* Add one tensor's bytes to the estimate. A row that the block does not divide is refused before the first step, unless
+ * an option says what to do with it. */
 static int add_tensor(struct driver *d, const struct json_doc *plan, const struct json *t, uint64_t *source,
                       struct ragged *ragged, struct error *err)
 {

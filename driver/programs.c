@@ -49,8 +49,9 @@ static char *find_beside(const char *name, const char *folder, struct error *err
     else if (runs(built.data))
         found = mem_strdup(built.data, err);
     else
-        error_set(err, ERROR_IO, "the program %s is not there: looked for %s and %s; TERNPACK_BINDIR names another folder",
-                  name, installed.data, built.data);
+        error_set(err, ERROR_IO,
+                  "the program %s is not there: looked for %s and %s; TERNPACK_BINDIR names another folder", name,
+                  installed.data, built.data);
 out:
     mem_free(own);
     buffer_free(&installed);

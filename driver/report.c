@@ -144,25 +144,31 @@ static int table_files(const struct driver *d, const struct facts *f, struct buf
     const struct step *source = &d->steps[STEP_CONVERT], *packed = &d->steps[STEP_PACK];
     int code = row(b, "", "full precision", "packed", err);
     if (!code)
-        code = row(b, "type", f->dtype, fmt(r, "%s, %u weights per scale", d->o->block->name, d->o->block->weights), err);
+        code =
+            row(b, "type", f->dtype, fmt(r, "%s, %u weights per scale", d->o->block->name, d->o->block->weights), err);
     if (!code)
         code = row(b, "file", text_bytes(l, sizeof l, source->bytes),
                    fmt(r, "%s (%.1f %%)", text_bytes(size, sizeof size, packed->bytes),
-                       100.0 * (double)packed->bytes / (double)source->bytes), err);
+                       100.0 * (double)packed->bytes / (double)source->bytes),
+                   err);
     if (!code)
         code = row(b, "bits per weight", fmt(l, "%.3f", f->source_bpw),
                    isfinite(f->linear_bpw) ? fmt(r, "%.3f (linear layers %.4f)", f->packed_bpw, f->linear_bpw)
-                                           : fmt(r, "%.3f", f->packed_bpw), err);
+                                           : fmt(r, "%.3f", f->packed_bpw),
+                   err);
     if (!code)
         code = row(b, "ternary tensors", "",
                    f->exact == f->ternary ? fmt(r, "%" PRIu64 ", all exactly as they were", f->ternary)
-                   : f->exact             ? fmt(r, "%" PRIu64 ", %" PRIu64 " exactly, others fitted (%s)", f->ternary, f->exact, f->method)
-                                          : fmt(r, "%" PRIu64 ", fitted (%s)", f->ternary, f->method), err);
+                   : f->exact
+                       ? fmt(r, "%" PRIu64 ", %" PRIu64 " exactly, others fitted (%s)", f->ternary, f->exact, f->method)
+                       : fmt(r, "%" PRIu64 ", fitted (%s)", f->ternary, f->method),
+                   err);
     if (!code && isfinite(f->relative_error))
         code = row(b, "relative error", "",
                    isfinite(f->weighted_error)
                        ? fmt(r, "%.4f, weighted %.4f (linear layers)", f->relative_error, f->weighted_error)
-                       : fmt(r, "%.4f (linear layers)", f->relative_error), err);
+                       : fmt(r, "%.4f (linear layers)", f->relative_error),
+                   err);
     if (!code && isfinite(f->zeros))
         code = row(b, "zeros", "", fmt(r, "%.1f %% (linear layers)", 100 * f->zeros), err);
     return code;
@@ -180,14 +186,18 @@ static int table_eval(const struct facts *f, struct buffer *b, struct error *err
     ppl_text(both, f->ppl, f->ppl_err);
     int code = row(b, "perplexity", ppl_text(l, f->ref_ppl, f->ref_ppl_err),
                    f->ppl_ratio < 1e4 ? fmt(r, "%.40s (x %.4f)", both, f->ppl_ratio)
-                                      : fmt(r, "%.40s (x %.4g)", both, f->ppl_ratio), err);
+                                      : fmt(r, "%.40s (x %.4g)", both, f->ppl_ratio),
+                   err);
     if (!code)
-        code = row(b, "KL divergence", "", fmt(r, "%.6f mean, %.6f median, %.4f 99 %%", f->kl_mean, f->kl_median, f->kl_99), err);
+        code = row(b, "KL divergence", "",
+                   fmt(r, "%.6f mean, %.6f median, %.4f 99 %%", f->kl_mean, f->kl_median, f->kl_99), err);
     if (!code)
         code = row(b, "same top token", "", fmt(r, "%.2f %%", 100 * f->same_top), err);
     if (!code)
-        code = row(b, "text", "", fmt(r, "%" PRIu64 " chunks of %" PRIu64 " tokens, sha256 %.12s", f->chunks, f->n_ctx,
-                                      f->corpus_sha256), err);
+        code =
+            row(b, "text", "",
+                fmt(r, "%" PRIu64 " chunks of %" PRIu64 " tokens, sha256 %.12s", f->chunks, f->n_ctx, f->corpus_sha256),
+                err);
     return code;
 }
 
@@ -207,7 +217,8 @@ static int summary_text(const struct driver *d, const struct facts *f, struct bu
         const struct step *s = &d->steps[i];
         if (!s->done)
             continue;
-        code = buffer_printf(b, err, "%s%s %.1f%s", any ? ", " : "", s->name, s->seconds, s->reused ? " (used again)" : "");
+        code = buffer_printf(b, err, "%s%s %.1f%s", any ? ", " : "", s->name, s->seconds,
+                             s->reused ? " (used again)" : "");
         any = true;
     }
     if (!code)

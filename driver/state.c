@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OUT.work/state.json: for each finished step its key, its file with size and digest, its time and what it printed. The
- * key is the digest of the program version, the options that matter and the digests of what the step reads; a step whose
- * key is the same would give the same bytes again, so its file is used if it still has its digest.
+ * key is the digest of the program version, the options that matter and the digests of what the step reads; a step
+ * whose key is the same would give the same bytes again, so its file is used if it still has its digest.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,8 +32,9 @@ int state_load(struct driver *d, struct error *err)
 
 static int put_step(const struct step *s, struct buffer *b, struct error *err)
 {
-    int code = buffer_printf(b, err, "\n{\"name\":\"%s\",\"key\":\"%s\",\"bytes\":%" PRIu64 ",\"sha256\":\"%s\",\"seconds\":",
-                             s->name, s->key, s->bytes, s->sha256);
+    int code = buffer_printf(
+        b, err, "\n{\"name\":\"%s\",\"key\":\"%s\",\"bytes\":%" PRIu64 ",\"sha256\":\"%s\",\"seconds\":", s->name,
+        s->key, s->bytes, s->sha256);
     if (!code)
         code = json_put_f64(b, s->seconds, err);
     if (!code)
@@ -47,7 +48,8 @@ int state_save(const struct driver *d, struct error *err)
 {
     struct buffer b = { 0 };
     bool any = false;
-    int code = buffer_printf(&b, err, "{\"ternpack_state\":%d,\"version\":\"%s\",\"steps\":[", STATE_VERSION, PACKAGE_VERSION);
+    int code =
+        buffer_printf(&b, err, "{\"ternpack_state\":%d,\"version\":\"%s\",\"steps\":[", STATE_VERSION, PACKAGE_VERSION);
     for (int i = 0; !code && i < N_STEPS; i++) {
         if (!d->steps[i].done)
             continue;
@@ -124,7 +126,8 @@ static bool file_stands(const char *path, const char *sha256)
 static bool sums_stand(const struct driver *d, enum step_id id)
 {
     struct buffer sums = { 0 };
-    bool ok = id != STEP_PACK || (!buffer_printf(&sums, NULL, "%s.sha256", d->steps[id].output) && file_exists(sums.data));
+    bool ok =
+        id != STEP_PACK || (!buffer_printf(&sums, NULL, "%s.sha256", d->steps[id].output) && file_exists(sums.data));
     buffer_free(&sums);
     return ok;
 }

@@ -40,7 +40,8 @@ int workdir_open(struct driver *d, struct error *err)
         /* Left as it is: it is not ours to remove. */
         close(d->lock);
         d->lock = -1;
-        return error_set(err, ERROR_EXISTS, "%s: an earlier run left it; --resume goes on there, --force starts again", d->work);
+        return error_set(err, ERROR_EXISTS, "%s: an earlier run left it; --resume goes on there, --force starts again",
+                         d->work);
     }
     return make_folder(d->packed, err);
 }

@@ -56,8 +56,9 @@ static int check_source(const struct gguf *g, struct error *err)
         const struct gguf_tensor *t = &g->tensors[i];
         if (is_float(t->type))
             continue;
-        return error_set(err, ERROR_UNSUPPORTED, "%s: tensor %s is %s%s; give the full-precision model (F32, F16 or BF16)",
-                         g->file.path, t->name, t->info->name,
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "%s: tensor %s is %s%s; give the full-precision model (F32, F16 or BF16)", g->file.path,
+                         t->name, t->info->name,
                          t->info->weights > 1 ? ": the model is packed already" : ", which cannot be packed");
     }
     if (g->n_tensors == 0)

@@ -104,7 +104,8 @@ static int put_result(struct buffer *b, const struct result *r, struct error *er
 {
     int rc;
     if (!r->sum.n)
-        return buffer_printf(b, err, "\"chunks\": %zu, \"n_ctx\": %zu, \"tokens\": %zu, \"scored\": %zu, \"bos\": %s%s%s%s",
+        return buffer_printf(b, err,
+                             "\"chunks\": %zu, \"n_ctx\": %zu, \"tokens\": %zu, \"scored\": %zu, \"bos\": %s%s%s%s",
                              r->plan.n_chunks, r->plan.window, r->n_tokens, r->plan.n_chunks * r->plan.n_scored,
                              r->plan.bos ? "true" : "false", r->sha256[0] ? ", \"corpus_sha256\": \"" : "", r->sha256,
                              r->sha256[0] ? "\"" : "");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tokenizer of a GGUF file: byte-level BPE (tokenizer.ggml.model "gpt2"). Pre-tokenizer by the name in tokenizer.ggml.pre
- * (gpt-2, smollm, llama-bpe, qwen2, ... see pretokenizer.h); unknown names are ERROR_UNSUPPORTED. Immutable after opening;
- * tokenizer_encode may run on several threads at once (each call has its own match data).
+ * Tokenizer of a GGUF file: byte-level BPE (tokenizer.ggml.model "gpt2"). Pre-tokenizer by the name in
+ * tokenizer.ggml.pre (gpt-2, smollm, llama-bpe, qwen2, ... see pretokenizer.h); unknown names are ERROR_UNSUPPORTED.
+ * Immutable after opening; tokenizer_encode may run on several threads at once (each call has its own match data).
  */
 #ifndef TERNPACK_RUNTIME_TOKENIZER_H
 #define TERNPACK_RUNTIME_TOKENIZER_H
@@ -24,7 +24,7 @@ size_t tokenizer_n_vocab(const struct tokenizer *t);
 int32_t tokenizer_bos(const struct tokenizer *t); /* -1: none */
 int32_t tokenizer_eos(const struct tokenizer *t);
 bool tokenizer_add_bos(const struct tokenizer *t); /* the file's wish, with llama.cpp's default for its pre-tokenizer */
-bool tokenizer_is_stop(const struct tokenizer *t, int32_t id); /* eos, eot, eom and every further stop id */
+bool tokenizer_is_stop(const struct tokenizer *t, int32_t id);  /* eos, eot, eom and every further stop id */
 const char *tokenizer_chat_template(const struct tokenizer *t); /* NULL: none */
 
 struct token_list { /* zero-initialise; token_list_free */

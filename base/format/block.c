@@ -78,15 +78,27 @@ const struct block_info *block_by_name(const char *name)
 const char *block_foreign(uint32_t id)
 {
     switch (id) {
-    case 4: case 5: return "Q4_2 or Q4_3, removed from ggml";
-    case 31: case 32: case 33: return "a repacked Q4_0, removed from ggml";
-    case 36: return "I2_S of the microsoft/BitNet fork";
-    case 37: return "I8_S of the microsoft/BitNet fork";
-    case 38: return "TL1 of the microsoft/BitNet fork";
-    case 43: return "STQ1_0 of an unmerged llama.cpp change, or T5B of a BitNet patch";
-    case 134: return "IQ1_BN of ik_llama.cpp";
-    case 135: return "IQ2_BN of ik_llama.cpp";
-    default: return NULL;
+    case 4:
+    case 5:
+        return "Q4_2 or Q4_3, removed from ggml";
+    case 31:
+    case 32:
+    case 33:
+        return "a repacked Q4_0, removed from ggml";
+    case 36:
+        return "I2_S of the microsoft/BitNet fork";
+    case 37:
+        return "I8_S of the microsoft/BitNet fork";
+    case 38:
+        return "TL1 of the microsoft/BitNet fork";
+    case 43:
+        return "STQ1_0 of an unmerged llama.cpp change, or T5B of a BitNet patch";
+    case 134:
+        return "IQ1_BN of ik_llama.cpp";
+    case 135:
+        return "IQ2_BN of ik_llama.cpp";
+    default:
+        return NULL;
     }
 }
 

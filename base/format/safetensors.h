@@ -76,8 +76,8 @@ int st_open_file(struct st_model *m, const char *path, struct error *err);
  * must agree exactly; shard names are plain names inside the folder. ERROR_MISSING names every absent shard; a folder
  * with only pytorch_model.bin says to re-save as safetensors. */
 int st_open_dir(struct st_model *m, const char *dir, struct error *err);
-/* The same, but the index and the shards may differ in tensors whose names leave_out() accepts, and shards that should hold
- * nothing else may be absent. Such tensors are in *m when a shard holds them. NULL: as st_open_dir. */
+/* The same, but the index and the shards may differ in tensors whose names leave_out() accepts, and shards that should
+ * hold nothing else may be absent. Such tensors are in *m when a shard holds them. NULL: as st_open_dir. */
 typedef bool st_leave_out(void *ctx, const char *tensor);
 int st_open_dir_except(struct st_model *m, const char *dir, st_leave_out *leave_out, void *ctx, struct error *err);
 void st_close(struct st_model *m);

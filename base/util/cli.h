@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines. One table per tool yields the parser, the usage text and the list that the man page is checked against.
+ * Command lines. One table per tool yields the parser, the usage text and the list that the man page is checked
+ * against.
  *
  * Syntax: options anywhere among the operands until "--"; `--name=value`, `--name value`, `-x value`, `-xvalue`, joined
  * flags `-vq`. An unknown, repeated (unless repeatable) or malformed option, a missing value or operand: ERROR_USAGE
  * with one line. `-h` short help, `--help` all groups with defaults, `--version`: cli_parse prints them on stdout and
- * returns CLI_DONE. A closed standard stream is opened on /dev/null first. `--list-options` (hidden) prints each long name, one a line, for the man page test.
+ * returns CLI_DONE. A closed standard stream is opened on /dev/null first. `--list-options` (hidden) prints each long
+ * name, one a line, for the man page test.
  */
 #ifndef TERNPACK_BASE_UTIL_CLI_H
 #define TERNPACK_BASE_UTIL_CLI_H
@@ -33,8 +35,8 @@ struct cli_list {
 };
 
 struct cli_option {
-    const char *name;    /* long name without dashes */
-    char letter;         /* 0: none */
+    const char *name; /* long name without dashes */
+    char letter;      /* 0: none */
     enum cli_kind kind;
     size_t offset;       /* of the target within the tool's options struct */
     const char *arg;     /* argument word in the help, NULL for flags */
@@ -66,16 +68,16 @@ struct cli_common {
 
 enum { CLI_DONE = 1 }; /* help or version was printed: exit 0 */
 
-/* Fill the struct at `options` (whose first member is struct cli_common, defaults set by the caller) and *operands (an array
- * owned by the caller, strings borrowed from argv). 0, CLI_DONE or ERROR_USAGE. */
+/* Fill the struct at `options` (whose first member is struct cli_common, defaults set by the caller) and *operands (an
+ * array owned by the caller, strings borrowed from argv). 0, CLI_DONE or ERROR_USAGE. */
 int cli_parse(const struct cli_spec *spec, int argc, char **argv, void *options, const char ***operands,
               size_t *n_operands, struct error *err);
 /* Release every CLI_LIST in the struct. */
 void cli_free(const struct cli_spec *spec, void *options);
 
-/* What a main() does last: print "program: text" on stderr (with a hint to --help for ERROR_USAGE) and map the code to the
- * exit status; 0 stays 0, CLI_DONE is 0, a positive status other than that is returned as it is. Also flushes stdout: a
- * failed flush is reported and exits 2. */
+/* What a main() does last: print "program: text" on stderr (with a hint to --help for ERROR_USAGE) and map the code to
+ * the exit status; 0 stays 0, CLI_DONE is 0, a positive status other than that is returned as it is. Also flushes
+ * stdout: a failed flush is reported and exits 2. */
 int cli_finish(const char *program, int code, const struct error *err);
 
 #endif

@@ -13,20 +13,42 @@
 #include "base/util/text.h"
 
 const struct cli_option cli_common_options[] = {
-    { .name = "verbose", .letter = 'v', .kind = CLI_COUNT, .offset = offsetof(struct cli_common, verbose),
-      .group = "Common", .help = "say more; may be repeated" },
-    { .name = "quiet", .letter = 'q', .kind = CLI_FLAG, .offset = offsetof(struct cli_common, quiet),
+    { .name = "verbose",
+      .letter = 'v',
+      .kind = CLI_COUNT,
+      .offset = offsetof(struct cli_common, verbose),
+      .group = "Common",
+      .help = "say more; may be repeated" },
+    { .name = "quiet",
+      .letter = 'q',
+      .kind = CLI_FLAG,
+      .offset = offsetof(struct cli_common, quiet),
       .help = "no progress, no notes; errors are still printed" },
-    { .name = "threads", .letter = 'j', .kind = CLI_U64, .offset = offsetof(struct cli_common, threads), .arg = "N",
-      .max = 1024, .help = "threads to use (default 0: all cores)" },
-    { .name = "json", .kind = CLI_FLAG, .offset = offsetof(struct cli_common, json),
+    { .name = "threads",
+      .letter = 'j',
+      .kind = CLI_U64,
+      .offset = offsetof(struct cli_common, threads),
+      .arg = "N",
+      .max = 1024,
+      .help = "threads to use (default 0: all cores)" },
+    { .name = "json",
+      .kind = CLI_FLAG,
+      .offset = offsetof(struct cli_common, json),
       .help = "the result as JSON on standard output" },
-    { .name = "dry-run", .kind = CLI_FLAG, .offset = offsetof(struct cli_common, dry_run),
+    { .name = "dry-run",
+      .kind = CLI_FLAG,
+      .offset = offsetof(struct cli_common, dry_run),
       .help = "check everything, print the plan, write nothing" },
-    { .name = "force", .kind = CLI_FLAG, .offset = offsetof(struct cli_common, force),
+    { .name = "force",
+      .kind = CLI_FLAG,
+      .offset = offsetof(struct cli_common, force),
       .help = "replace an output that exists" },
-    { .name = "progress", .kind = CLI_CHOICE, .offset = offsetof(struct cli_common, progress), .arg = "HOW",
-      .choices = "auto|none|plain|json", .help = "progress on standard error (default auto)" },
+    { .name = "progress",
+      .kind = CLI_CHOICE,
+      .offset = offsetof(struct cli_common, progress),
+      .arg = "HOW",
+      .choices = "auto|none|plain|json",
+      .help = "progress on standard error (default auto)" },
 };
 const size_t cli_n_common_options = sizeof cli_common_options / sizeof *cli_common_options;
 
@@ -72,8 +94,8 @@ static int bad_number(struct parse *p, const struct cli_option *o, const char *v
 {
     if (o->min == 0 && o->max == 0)
         return error_set(p->err, ERROR_USAGE, "--%s: '%s' is not %s", o->name, QUOTED(value), kind);
-    return error_set(p->err, ERROR_USAGE, "--%s: '%s' is not %s from %.15g to %.15g", o->name, QUOTED(value), kind, o->min,
-                     o->max);
+    return error_set(p->err, ERROR_USAGE, "--%s: '%s' is not %s from %.15g to %.15g", o->name, QUOTED(value), kind,
+                     o->min, o->max);
 }
 
 static bool in_bounds(const struct cli_option *o, double v)
@@ -255,8 +277,8 @@ static int parse_all(struct parse *p)
     return 0;
 }
 
-/* A file opened while a standard stream is closed would get its number, and what is printed would land in that file. Standard
- * output becomes one that cannot be written to, so that cli_finish still tells. */
+/* A file opened while a standard stream is closed would get its number, and what is printed would land in that file.
+ * Standard output becomes one that cannot be written to, so that cli_finish still tells. */
 static void hold_streams(void)
 {
     static const int modes[3] = { O_RDONLY, O_RDONLY, O_WRONLY };

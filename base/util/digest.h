@@ -27,7 +27,7 @@ void digest_close(struct digest *d);                             /* NULL is fine
 int digest_bytes(unsigned which, const void *bytes, size_t n, struct digest_result *out, struct error *err);
 int digest_file(unsigned which, const char *path, struct digest_result *out, struct error *err);
 
-void digest_hex(const uint8_t *bytes, size_t n, char *hex);        /* 2n lower-case digits and a NUL */
-int digest_unhex(const char *hex, uint8_t *bytes, size_t n);       /* exactly 2n digits; 0 or ERROR_FORMAT */
+void digest_hex(const uint8_t *bytes, size_t n, char *hex);  /* 2n lower-case digits and a NUL */
+int digest_unhex(const char *hex, uint8_t *bytes, size_t n); /* exactly 2n digits; 0 or ERROR_FORMAT */
 
 #endif

@@ -11,17 +11,17 @@
 #define TERNPACK_BASE_UTIL_ERROR_H
 
 /* code, words, process exit status (0 done / 1 the input is bad or differs / 2 could not tell) */
-#define ERROR_LIST(X)                                             \
-    X(ERROR_NOMEM, -1, "out of memory", 2)                        \
-    X(ERROR_IO, -2, "input/output error", 2)                      \
-    X(ERROR_FORMAT, -3, "malformed input", 1)                     \
-    X(ERROR_UNSUPPORTED, -4, "valid but not supported", 1)        \
-    X(ERROR_MISMATCH, -5, "contents differ from what is claimed", 1) \
-    X(ERROR_USAGE, -6, "wrong usage", 2)                          \
-    X(ERROR_NOSPACE, -7, "not enough space", 2)                   \
-    X(ERROR_EXISTS, -8, "output exists or is an input", 2)        \
-    X(ERROR_INTERRUPTED, -9, "interrupted", 130)                  \
-    X(ERROR_MISSING, -10, "a needed file or entry is missing", 1) \
+#define ERROR_LIST(X)                                                                                                  \
+    X(ERROR_NOMEM, -1, "out of memory", 2)                                                                             \
+    X(ERROR_IO, -2, "input/output error", 2)                                                                           \
+    X(ERROR_FORMAT, -3, "malformed input", 1)                                                                          \
+    X(ERROR_UNSUPPORTED, -4, "valid but not supported", 1)                                                             \
+    X(ERROR_MISMATCH, -5, "contents differ from what is claimed", 1)                                                   \
+    X(ERROR_USAGE, -6, "wrong usage", 2)                                                                               \
+    X(ERROR_NOSPACE, -7, "not enough space", 2)                                                                        \
+    X(ERROR_EXISTS, -8, "output exists or is an input", 2)                                                             \
+    X(ERROR_INTERRUPTED, -9, "interrupted", 130)                                                                       \
+    X(ERROR_MISSING, -10, "a needed file or entry is missing", 1)                                                      \
     X(ERROR_INTERNAL, -11, "internal check failed", 2)
 
 enum error_code {

@@ -90,15 +90,17 @@ int file_read_at(const struct file *f, void *buf, size_t n, uint64_t off, struct
     size_t done = 0;
 
     if (off > f->size || n > f->size - off)
-        return error_set(err, ERROR_FORMAT, "%s: truncated: %zu bytes wanted at offset %" PRIu64 ", the file has %" PRIu64,
-                         SHOWN(f->path), n, off, f->size);
+        return error_set(err, ERROR_FORMAT,
+                         "%s: truncated: %zu bytes wanted at offset %" PRIu64 ", the file has %" PRIu64, SHOWN(f->path),
+                         n, off, f->size);
     while (done < n) {
         size_t part = n - done < (1u << 30) ? n - done : 1u << 30;
         ssize_t got = pread(f->fd, (char *)buf + done, part, (off_t)(off + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return error_errno(err, ERROR_IO, errno, "%s: cannot read %zu bytes at offset %" PRIu64, SHOWN(f->path), n, off);
+            return error_errno(err, ERROR_IO, errno, "%s: cannot read %zu bytes at offset %" PRIu64, SHOWN(f->path), n,
+                               off);
         if (got == 0)
             return error_set(err, ERROR_FORMAT,
                              "%s: truncated while being read: it ends at offset %" PRIu64 ", it had %" PRIu64 " bytes",
@@ -135,8 +137,8 @@ int file_read_all(const char *path, uint64_t max, char **data, size_t *n, struct
     if (code)
         return code;
     if (f.size > max) {
-        code = error_set(err, ERROR_FORMAT, "%s: too long: %" PRIu64 " bytes, at most %" PRIu64 " are accepted", SHOWN(path),
-                         f.size, max);
+        code = error_set(err, ERROR_FORMAT, "%s: too long: %" PRIu64 " bytes, at most %" PRIu64 " are accepted",
+                         SHOWN(path), f.size, max);
         goto out;
     }
     text = mem_zalloc(f.size + 1, 1, "file contents", err);

@@ -21,7 +21,10 @@ struct file {
     dev_t dev;
     ino_t ino;
 };
-#define FILE_INIT { .fd = -1 }
+#define FILE_INIT                                                                                                      \
+    {                                                                                                                  \
+        .fd = -1                                                                                                       \
+    }
 
 enum { FILE_MAP = 1, FILE_SEQUENTIAL = 2 /* posix_fadvise hint */ };
 
@@ -46,8 +49,8 @@ const char *file_basename(const char *path); /* pointer into path */
 /* Refuse when output `out` is the same file as any of `inputs` (device and inode, so hard links and symlinks count;
  * also OUT.partial). A missing output is fine. ERROR_EXISTS names both. */
 int file_not_same(const char *out, const char *const *inputs, size_t n_inputs, struct error *err);
-/* Everything that can be known before writing: the folder exists and is writable, free space >= planned bytes, the output
- * does not exist unless force, is not a folder. ERROR_IO, ERROR_NOSPACE, ERROR_EXISTS. Touches nothing. */
+/* Everything that can be known before writing: the folder exists and is writable, free space >= planned bytes, the
+ * output does not exist unless force, is not a folder. ERROR_IO, ERROR_NOSPACE, ERROR_EXISTS. Touches nothing. */
 int file_check_output(const char *out, uint64_t planned, bool force, struct error *err);
 
 /* Bytes that may still be written in the folder of `out`; false when that is not known. */
@@ -61,11 +64,14 @@ struct writer {
     int fd; /* -1 when closed */
     bool force;
     char *path, *partial; /* path: links resolved */
-    uint64_t pos; /* bytes accepted so far */
+    uint64_t pos;         /* bytes accepted so far */
     unsigned char *buf;
     size_t buf_len;
 };
-#define WRITER_INIT { .fd = -1 }
+#define WRITER_INIT                                                                                                    \
+    {                                                                                                                  \
+        .fd = -1                                                                                                       \
+    }
 
 int writer_open(struct writer *w, const char *path, bool force, struct error *err);
 int writer_write(struct writer *w, const void *bytes, size_t n, struct error *err);

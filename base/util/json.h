@@ -49,7 +49,8 @@ const struct json *json_get(const struct json *v, const char *key);
 bool json_is_null(const struct json *v); /* true for NULL too */
 bool json_bool(const struct json *v, bool *out);
 bool json_f64(const struct json *v, double *out);
-bool json_u64(const struct json *v, uint64_t *out); /* exact non-negative integer below 2^64, no fraction, no exponent */
+bool json_u64(const struct json *v,
+              uint64_t *out); /* exact non-negative integer below 2^64, no fraction, no exponent */
 bool json_i64(const struct json *v, int64_t *out);
 const char *json_str(const struct json *v); /* NULL when no string */
 

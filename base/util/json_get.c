@@ -170,8 +170,8 @@ static int wrong(const struct json_doc *d, const struct json *obj, const char *k
                      text_quote(quoted, sizeof quoted, key, strlen(key)), expected, describe(v, found, sizeof found));
 }
 
-static int get_u64(const struct json_doc *d, const struct json *obj, const char *key, const struct json *v, uint64_t min,
-                   uint64_t max, uint64_t *out, struct error *err)
+static int get_u64(const struct json_doc *d, const struct json *obj, const char *key, const struct json *v,
+                   uint64_t min, uint64_t max, uint64_t *out, struct error *err)
 {
     char expected[96];
     uint64_t x;
@@ -226,8 +226,7 @@ int json_need_str(const struct json_doc *d, const struct json *obj, const char *
     return 0;
 }
 
-int json_opt_str(const struct json_doc *d, const struct json *obj, const char *key, const char **out,
-                 struct error *err)
+int json_opt_str(const struct json_doc *d, const struct json *obj, const char *key, const char **out, struct error *err)
 {
     return json_is_null(json_get(obj, key)) ? 0 : json_need_str(d, obj, key, out, err);
 }

@@ -16,9 +16,9 @@ struct json {
     const cJSON *item;
     const uint32_t *index; /* hash table of the members, see json_index_size; NULL for small objects */
     uint64_t magnitude;    /* of an integer */
-    uint32_t up, next;     /* distance back to the parent, forward to the next sibling; 0: none. A first child is at +1 */
-    uint32_t count;        /* members or elements */
-    uint32_t offset;       /* in the text: of the value, for a member of its key */
+    uint32_t up, next; /* distance back to the parent, forward to the next sibling; 0: none. A first child is at +1 */
+    uint32_t count;    /* members or elements */
+    uint32_t offset;   /* in the text: of the value, for a member of its key */
     uint8_t kind;
     bool integer, negative; /* a number without fraction and exponent whose magnitude fits 64 bits */
 };

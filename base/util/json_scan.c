@@ -58,7 +58,10 @@ static int hex4(struct scan *c)
     int v = 0;
     for (int k = 0; k < 4; k++) {
         char h = peek(c);
-        int digit = h >= '0' && h <= '9' ? h - '0' : h >= 'a' && h <= 'f' ? h - 'a' + 10 : h >= 'A' && h <= 'F' ? h - 'A' + 10 : -1;
+        int digit = h >= '0' && h <= '9'   ? h - '0'
+                    : h >= 'a' && h <= 'f' ? h - 'a' + 10
+                    : h >= 'A' && h <= 'F' ? h - 'A' + 10
+                                           : -1;
         if (digit < 0)
             return -1;
         v = v << 4 | digit;
@@ -156,8 +159,8 @@ static int scan_container(struct scan *c, size_t self, bool is_object)
     size_t prev = 0, open = c->i++;
     uint32_t count = 0;
     if (++c->depth > c->max_depth)
-        return error_set(c->err, ERROR_FORMAT, "%s: JSON nested deeper than %u levels (depth limit) at byte %zu", c->doc->name,
-                         c->max_depth, open);
+        return error_set(c->err, ERROR_FORMAT, "%s: JSON nested deeper than %u levels (depth limit) at byte %zu",
+                         c->doc->name, c->max_depth, open);
     skip_space(c);
     if (peek(c) != close) {
         for (;; c->i++) {

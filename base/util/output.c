@@ -46,7 +46,8 @@ char *file_partial(const char *path, struct error *err)
     return b.data;
 }
 
-static int same_as_input(const char *path, const char *out, const char *const *inputs, size_t n_inputs, struct error *err)
+static int same_as_input(const char *path, const char *out, const char *const *inputs, size_t n_inputs,
+                         struct error *err)
 {
     struct stat a, b;
 
@@ -94,7 +95,8 @@ static bool folder_room(const char *folder, uint64_t *room)
 bool file_free_space(const char *out, uint64_t *bytes)
 {
     char *target = NULL, *folder = NULL;
-    bool known = !file_resolve_output(out, &target, NULL) && (folder = file_folder(target, NULL)) && folder_room(folder, bytes);
+    bool known =
+        !file_resolve_output(out, &target, NULL) && (folder = file_folder(target, NULL)) && folder_room(folder, bytes);
     mem_free(folder);
     mem_free(target);
     return known;

@@ -20,7 +20,7 @@ struct pool {
     struct start {
         struct pool *pool;
         unsigned worker;
-    } *starts;
+    } * starts;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     atomic_uint round, busy;

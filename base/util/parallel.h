@@ -13,15 +13,15 @@
 
 struct pool;
 
-/* n_threads >= 1 (0: number of usable cores), lowered to four per core or 64, whichever is more. The caller's thread is one of
- * them. */
+/* n_threads >= 1 (0: number of usable cores), lowered to four per core or 64, whichever is more. The caller's thread is
+ * one of them. */
 int pool_open(struct pool **out, unsigned n_threads, struct error *err);
 void pool_close(struct pool *p); /* NULL is fine */
 unsigned pool_threads(const struct pool *p);
 unsigned pool_cores(void); /* cores this process may use */
 
-/* Call fn(ctx, item, worker) once for each item in [0, n); worker < pool_threads(p) names a private scratch slot. Returns
- * when all are done. p == NULL runs inline. Not reentrant: fn must not call the pool. */
+/* Call fn(ctx, item, worker) once for each item in [0, n); worker < pool_threads(p) names a private scratch slot.
+ * Returns when all are done. p == NULL runs inline. Not reentrant: fn must not call the pool. */
 typedef void pool_fn(void *ctx, size_t item, unsigned worker);
 void pool_run(struct pool *p, size_t n, pool_fn *fn, void *ctx);
 

@@ -7,8 +7,8 @@
 /*
  * Items pass three counters: written <= taken <= have been read. Between taken and written an item is at work or done.
  * The caller's thread writes what is done first in line, else reads ahead as far as the window allows, else works too.
- * `limit` is the lowest item that failed (n when none has): nothing at or above it is started any more, everything below
- * it is finished, so the error that is reported does not depend on timing.
+ * `limit` is the lowest item that failed (n when none has): nothing at or above it is started any more, everything
+ * below it is finished, so the error that is reported does not depend on timing.
  */
 struct line {
     pthread_mutex_t lock;

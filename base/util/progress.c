@@ -74,8 +74,8 @@ static void show_json(struct progress *p, double seconds, const char *event)
         code = json_put_str(&b, p->phase, strlen(p->phase), NULL);
     if (!code)
         code = buffer_printf(&b, NULL,
-                             ",\"done\":%" PRIu64 ",\"total\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"total_bytes\":%" PRIu64
-                             ",\"seconds\":%.3f,\"event\":\"%s\"}\n",
+                             ",\"done\":%" PRIu64 ",\"total\":%" PRIu64 ",\"bytes\":%" PRIu64
+                             ",\"total_bytes\":%" PRIu64 ",\"seconds\":%.3f,\"event\":\"%s\"}\n",
                              p->done, p->total, p->bytes, p->total_bytes, seconds, event);
     if (!code)
         put(p, b.data, b.len);
@@ -115,7 +115,8 @@ static size_t line_text(const struct progress *p, double seconds, bool running, 
     if (p->total_bytes)
         n += (size_t)snprintf(line + n, cap - n, " of %s", text_bytes(b, sizeof b, p->total_bytes));
     if (seconds > 0.5 && p->bytes)
-        n += (size_t)snprintf(line + n, cap - n, ", %s/s", text_bytes(a, sizeof a, (uint64_t)((double)p->bytes / seconds)));
+        n += (size_t)snprintf(line + n, cap - n, ", %s/s",
+                              text_bytes(a, sizeof a, (uint64_t)((double)p->bytes / seconds)));
     else if (seconds > 0.5 && p->done)
         n += (size_t)snprintf(line + n, cap - n, ", %.3g/s", (double)p->done / seconds);
     if (running && part > 0 && part < 1 && seconds > 0.5) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Progress of long work on stderr. Terminal: one line that redraws (phase, items done/total, bytes, rate, ETA), at most
- * ten times a second. Not a terminal: a plain line every 10 s. JSON: one object a line, at phase start, every second and
- * at phase end: {"phase":..,"done":..,"total":..,"bytes":..,"total_bytes":..,"seconds":..}. A NULL progress is silent.
- * Functions may be called from any thread.
+ * ten times a second. Not a terminal: a plain line every 10 s. JSON: one object a line, at phase start, every second
+ * and at phase end: {"phase":..,"done":..,"total":..,"bytes":..,"total_bytes":..,"seconds":..}. A NULL progress is
+ * silent. Functions may be called from any thread.
  */
 #ifndef TERNPACK_BASE_UTIL_PROGRESS_H
 #define TERNPACK_BASE_UTIL_PROGRESS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text: UTF-8, numbers that must consume the whole string, quoting of foreign bytes. Locale-independent, thread-safe. */
+/* Text: UTF-8, numbers that must consume the whole string, quoting of foreign bytes. Locale-independent, thread-safe.
+ */
 #ifndef TERNPACK_BASE_UTIL_TEXT_H
 #define TERNPACK_BASE_UTIL_TEXT_H
 
@@ -16,11 +17,11 @@ size_t text_utf8_encode(uint32_t cp, char out[4]); /* 1..4, 0 when cp is no scal
 /* The whole string must be the number (no white space, no sign for u64). */
 bool text_u64(const char *s, uint64_t *out);
 bool text_i64(const char *s, int64_t *out);
-bool text_f64(const char *s, double *out);  /* finite; '.' whatever the locale */
+bool text_f64(const char *s, double *out);    /* finite; '.' whatever the locale */
 bool text_size(const char *s, uint64_t *out); /* digits with optional K, M, G, T (1024) */
 
-/* Printable form of foreign bytes for an error line: bytes outside 0x20..0x7e and '\\' as \xNN, cut with "..." so that it
- * fits `cap`. Valid UTF-8 above 0x7f is kept. Returns buf. */
+/* Printable form of foreign bytes for an error line: bytes outside 0x20..0x7e and '\\' as \xNN, cut with "..." so that
+ * it fits `cap`. Valid UTF-8 above 0x7f is kept. Returns buf. */
 char *text_quote(char *buf, size_t cap, const char *s, size_t n);
 
 /* "12.3 MiB" into buf. */

@@ -136,8 +136,8 @@ static int within(const struct writer *w, size_t n, uint64_t off, struct error *
 {
     if (off <= w->pos && n <= w->pos - off)
         return 0;
-    return error_set(err, ERROR_INTERNAL, "%s: bytes %" PRIu64 "+%zu lie beyond the %" PRIu64 " written", SHOWN(w->path), off,
-                     n, w->pos);
+    return error_set(err, ERROR_INTERNAL, "%s: bytes %" PRIu64 "+%zu lie beyond the %" PRIu64 " written",
+                     SHOWN(w->path), off, n, w->pos);
 }
 
 int writer_patch(struct writer *w, const void *bytes, size_t n, uint64_t off, struct error *err)
@@ -160,8 +160,8 @@ int writer_read_back(struct writer *w, void *buf, size_t n, uint64_t off, struct
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return error_errno(err, ERROR_IO, got < 0 ? errno : EIO, "%s: cannot read back %zu bytes at offset %" PRIu64,
-                               SHOWN(w->path), n, off);
+            return error_errno(err, ERROR_IO, got < 0 ? errno : EIO,
+                               "%s: cannot read back %zu bytes at offset %" PRIu64, SHOWN(w->path), n, off);
         done += (size_t)got;
     }
     return code;
@@ -177,7 +177,8 @@ static int move_into_place(const char *from, const char *to, bool force, struct 
         if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
             return 0;
         if (errno == EEXIST)
-            return error_set(err, ERROR_EXISTS, "%s: was made by someone else meanwhile (--force replaces it)", SHOWN(to));
+            return error_set(err, ERROR_EXISTS, "%s: was made by someone else meanwhile (--force replaces it)",
+                             SHOWN(to));
         if ((errno == EINVAL || errno == ENOSYS) && !file_exists(to) && rename(from, to) == 0)
             return 0; /* a file system that cannot refuse to replace */
     }

@@ -78,10 +78,10 @@ START_TEST(half_limits)
     ck_assert_uint_eq(bytes_f16_from_f32(bytes_f32_from_bits(0x7f800001)), 0x7e00);
     ck_assert_uint_eq(bytes_f16_from_f32(bytes_f32_from_bits(0xffffffff)), 0xfe00);
     ck_assert_uint_eq(bytes_f16_from_f32(-0.0f), 0x8000);
-    ck_assert_uint_eq(bytes_f16_from_f32(0x1p-25f), 0);                        /* tie of 0 and 2^-24 */
+    ck_assert_uint_eq(bytes_f16_from_f32(0x1p-25f), 0); /* tie of 0 and 2^-24 */
     ck_assert_uint_eq(bytes_f16_from_f32(nextafterf(0x1p-25f, 1)), 1);
-    ck_assert_uint_eq(bytes_f16_from_f32(0x1.8p-24f), 2);                      /* tie of 1 and 2 */
-    ck_assert_uint_eq(bytes_f16_from_f32(nextafterf(0x1p-14f, 0)), 0x0400);    /* subnormal rounds up to normal */
+    ck_assert_uint_eq(bytes_f16_from_f32(0x1.8p-24f), 2);                   /* tie of 1 and 2 */
+    ck_assert_uint_eq(bytes_f16_from_f32(nextafterf(0x1p-14f, 0)), 0x0400); /* subnormal rounds up to normal */
     ck_assert_uint_eq(bytes_f16_from_f32(bytes_f32_from_bits(1)), 0);
 }
 END_TEST

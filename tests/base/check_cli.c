@@ -23,16 +23,37 @@ struct options {
 
 static const struct cli_option table[] = {
     { .name = "output", .letter = 'o', .kind = CLI_STRING, .offset = AT(out), .arg = "FILE", .help = "where to" },
-    { .name = "type", .kind = CLI_CHOICE, .offset = AT(type), .seen_offset = AT(type_given), .group = "Target",
-      .choices = "TQ1_0|Q2_0|PQ2_0", .help = "packing" },
-    { .name = "chunks", .letter = 'n', .kind = CLI_U64, .offset = AT(n), .arg = "N", .min = 1, .max = 9, .help = "chunks" },
-    { .name = "samples", .kind = CLI_U64, .offset = AT(n), .arg = "N", .min = 1, .max = 9, .help = "alias", .hidden = true },
+    { .name = "type",
+      .kind = CLI_CHOICE,
+      .offset = AT(type),
+      .seen_offset = AT(type_given),
+      .group = "Target",
+      .choices = "TQ1_0|Q2_0|PQ2_0",
+      .help = "packing" },
+    { .name = "chunks",
+      .letter = 'n',
+      .kind = CLI_U64,
+      .offset = AT(n),
+      .arg = "N",
+      .min = 1,
+      .max = 9,
+      .help = "chunks" },
+    { .name = "samples",
+      .kind = CLI_U64,
+      .offset = AT(n),
+      .arg = "N",
+      .min = 1,
+      .max = 9,
+      .help = "alias",
+      .hidden = true },
     { .name = "mem", .kind = CLI_SIZE, .offset = AT(mem), .arg = "SIZE", .help = "memory" },
     { .name = "ratio", .kind = CLI_F64, .offset = AT(ratio), .arg = "R", .max = 1, .help = "share" },
     { .name = "file", .letter = 'f', .kind = CLI_LIST, .offset = AT(corpus), .arg = "FILE", .help = "text" },
     { .name = "flag", .letter = 'x', .kind = CLI_FLAG, .offset = AT(flag), .help = "a flag" },
 };
-static const struct cli_spec spec = { "tern-test", "MODEL [MORE]", "Tests.", table, sizeof table / sizeof *table, 1, 2 };
+static const struct cli_spec spec = {
+    "tern-test", "MODEL [MORE]", "Tests.", table, sizeof table / sizeof *table, 1, 2
+};
 
 static struct options o;
 static struct error e;
@@ -64,7 +85,8 @@ static void done(void)
 START_TEST(every_spelling)
 {
     ck_ok(PARSE("-vvq", "m.gguf", "-oX", "--type", "q2_0", "--mem=2K", "--ratio", "0.25", "-f", "a", "--file=b", "-fc",
-                "-n3", "-x", "-", "--progress=json"), e);
+                "-n3", "-x", "-", "--progress=json"),
+          e);
     ck_assert_uint_eq(o.common.verbose, 2);
     ck_assert(o.common.quiet && o.flag && o.type_given);
     ck_assert_str_eq(o.out, "X");
@@ -164,7 +186,8 @@ static char *printed(char *option)
 
 START_TEST(help)
 {
-    char *brief = printed("-h"), *full = printed("--help"), *names = printed("--list-options"), *version = printed("--version");
+    char *brief = printed("-h"), *full = printed("--help"), *names = printed("--list-options"),
+         *version = printed("--version");
     ck_assert_ptr_nonnull(strstr(brief, "Usage: tern-test [OPTION]... MODEL [MORE]\n"));
     ck_assert_ptr_nonnull(strstr(brief, "--type TQ1_0|Q2_0|PQ2_0"));
     ck_assert_ptr_null(strstr(brief, "--samples"));
@@ -172,7 +195,8 @@ START_TEST(help)
     ck_assert_ptr_nonnull(strstr(full, "--samples N"));
     ck_assert_ptr_nonnull(strstr(full, "-j, --threads N"));
     ck_assert_ptr_nonnull(strstr(full, "auto|none|plain|json"));
-    ck_assert_ptr_eq(strstr(names, "output\ntype\nchunks\nsamples\nmem\nratio\nfile\nflag\nverbose\nquiet\nthreads\n"), names);
+    ck_assert_ptr_eq(strstr(names, "output\ntype\nchunks\nsamples\nmem\nratio\nfile\nflag\nverbose\nquiet\nthreads\n"),
+                     names);
     ck_assert_ptr_eq(strstr(version, "tern-test (ternpack) "), version);
     for (const char *line = full; *line; line += strcspn(line, "\n") + 1)
         ck_assert_uint_le(strcspn(line, "\n"), 100);

@@ -67,9 +67,19 @@ START_TEST(every_code_has_words_and_a_status)
 {
     static const struct {
         int code, status;
-    } rows[] = { { 0, 0 }, { ERROR_NOMEM, 2 }, { ERROR_IO, 2 }, { ERROR_FORMAT, 1 }, { ERROR_UNSUPPORTED, 1 },
-                 { ERROR_MISMATCH, 1 }, { ERROR_USAGE, 2 }, { ERROR_NOSPACE, 2 }, { ERROR_EXISTS, 2 },
-                 { ERROR_INTERRUPTED, 130 }, { ERROR_MISSING, 1 }, { ERROR_INTERNAL, 2 }, { -999, 2 } };
+    } rows[] = { { 0, 0 },
+                 { ERROR_NOMEM, 2 },
+                 { ERROR_IO, 2 },
+                 { ERROR_FORMAT, 1 },
+                 { ERROR_UNSUPPORTED, 1 },
+                 { ERROR_MISMATCH, 1 },
+                 { ERROR_USAGE, 2 },
+                 { ERROR_NOSPACE, 2 },
+                 { ERROR_EXISTS, 2 },
+                 { ERROR_INTERRUPTED, 130 },
+                 { ERROR_MISSING, 1 },
+                 { ERROR_INTERNAL, 2 },
+                 { -999, 2 } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_int_eq(error_exit_status(rows[i].code), rows[i].status);
         ck_assert_uint_gt(strlen(error_words(rows[i].code)), 3);

@@ -186,7 +186,7 @@ START_TEST(refused)
         { { .arch = "llama", .no_arch = true }, ERROR_FORMAT, "general.architecture" },
         { { .arch = "llama", .skip_key = "block_count" }, ERROR_FORMAT, "llama.block_count: missing" },
         { { .arch = "llama", .skip_key = "attention.head_count" }, ERROR_FORMAT, "llama.attention.head_count" },
-        { { .arch = "llama", .key = "block_count", .value = 0 }, ERROR_FORMAT, "block_count is 0" },    
+        { { .arch = "llama", .key = "block_count", .value = 0 }, ERROR_FORMAT, "block_count is 0" },
         { { .arch = "llama", .key = "block_count", .value = 513 }, ERROR_FORMAT, "block_count is 513" },
         { { .arch = "llama", .key = "block_count", .value = 4000000000u }, ERROR_FORMAT, "block_count is 4000000000" },
         { { .arch = "llama", .key = "block_count", .value = 1 }, ERROR_FORMAT, "blk.1." },

@@ -21,19 +21,50 @@ START_TEST(strict_grammar)
     static const struct {
         const char *text, *says;
     } rows[] = {
-        { "", "end of the text" }, { "  ", "end of the text" }, { "{", "member name" }, { "[1,", "a value" },
-        { "[1,]", "a value" }, { "{\"a\":1,}", "member name" }, { "{a:1}", "member name" }, { "{\"a\" 1}", "':'" },
-        { "[1 2]", "',' or ']'" }, { "{\"a\":1 \"b\":2}", "',' or '}'" }, { "1 2", "nothing more" },
-        { "{}{}", "nothing more" }, { "[1]x", "nothing more" }, { "NaN", "a value" }, { "[Infinity]", "a value" },
-        { "-Infinity", "a digit" }, { "nul", "a value" }, { "truex", "nothing more" }, { "01", "leading zero" },
-        { "-01", "leading zero" }, { "+1", "a value" }, { ".5", "a value" }, { "1.", "a digit" }, { "1e", "a digit" },
-        { "1e+", "a digit" }, { "0x10", "nothing more" }, { "'a'", "a value" }, { "\"a", "closing quote" },
-        { "\"a\nb\"", "control character" }, { "\"\\x\"", "unknown escape" }, { "\"\\", "unknown escape" },
-        { "\"\\u12g4\"", "hexadecimal" }, { "\"\\u12", "hexadecimal" }, { "\"\\ud800\"", "surrogate" },
-        { "\"\\udc00\"", "surrogate" }, { "\"\\ud800\\u0041\"", "surrogate" }, { "\"\\ud800x\"", "surrogate" },
-        { "\"\\u0000\"", "U+0000 in a string" }, { "{\"\\u0000\":1}", "U+0000 in a member name" },
-        { "\"\xff\"", "UTF-8" }, { "\"\xed\xa0\x80\"", "UTF-8" }, { "\xef\xbb\xbf{}", "byte order mark" },
-        { "// c\n1", "a value" }, { "[1]\x01", "nothing more" },
+        { "", "end of the text" },
+        { "  ", "end of the text" },
+        { "{", "member name" },
+        { "[1,", "a value" },
+        { "[1,]", "a value" },
+        { "{\"a\":1,}", "member name" },
+        { "{a:1}", "member name" },
+        { "{\"a\" 1}", "':'" },
+        { "[1 2]", "',' or ']'" },
+        { "{\"a\":1 \"b\":2}", "',' or '}'" },
+        { "1 2", "nothing more" },
+        { "{}{}", "nothing more" },
+        { "[1]x", "nothing more" },
+        { "NaN", "a value" },
+        { "[Infinity]", "a value" },
+        { "-Infinity", "a digit" },
+        { "nul", "a value" },
+        { "truex", "nothing more" },
+        { "01", "leading zero" },
+        { "-01", "leading zero" },
+        { "+1", "a value" },
+        { ".5", "a value" },
+        { "1.", "a digit" },
+        { "1e", "a digit" },
+        { "1e+", "a digit" },
+        { "0x10", "nothing more" },
+        { "'a'", "a value" },
+        { "\"a", "closing quote" },
+        { "\"a\nb\"", "control character" },
+        { "\"\\x\"", "unknown escape" },
+        { "\"\\", "unknown escape" },
+        { "\"\\u12g4\"", "hexadecimal" },
+        { "\"\\u12", "hexadecimal" },
+        { "\"\\ud800\"", "surrogate" },
+        { "\"\\udc00\"", "surrogate" },
+        { "\"\\ud800\\u0041\"", "surrogate" },
+        { "\"\\ud800x\"", "surrogate" },
+        { "\"\\u0000\"", "U+0000 in a string" },
+        { "{\"\\u0000\":1}", "U+0000 in a member name" },
+        { "\"\xff\"", "UTF-8" },
+        { "\"\xed\xa0\x80\"", "UTF-8" },
+        { "\xef\xbb\xbf{}", "byte order mark" },
+        { "// c\n1", "a value" },
+        { "[1]\x01", "nothing more" },
         { "1234567890123456789012345678901234567890123456789012345678901234", "63 characters" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -128,7 +159,10 @@ START_TEST(large_object)
     ck_assert_ptr_null(json_get(json_root(d), "tok"));
     json_free(d);
     b.len = whole;
-    ck_ok(buffer_printf(&b, &e, ",\"tok\xc3\xa9" "77777\":1}"), e);
+    ck_ok(buffer_printf(&b, &e,
+                        ",\"tok\xc3\xa9"
+                        "77777\":1}"),
+          e);
     ck_assert_int_eq(json_parse(&d, b.data, b.len, "vocab", 4, 0, &e), ERROR_FORMAT);
     ck_assert_ptr_nonnull(strstr(e.text, "77777"));
     buffer_free(&b);

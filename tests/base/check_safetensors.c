@@ -136,11 +136,9 @@ START_TEST(headers)
         { "{\"k\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"v\":{\"dtype\":\"F32\",\"shape\":[1],"
           "\"data_offsets\":[12,16]}}",
           16, ERROR_FORMAT, "hole of 8 bytes" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3, ERROR_FORMAT,
-          "1 missing" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3, ERROR_FORMAT, "1 missing" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 5, ERROR_FORMAT, "1 trailing bytes" },
-        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,4]}}", 8, ERROR_FORMAT,
-          "beyond end" },
+        { "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,4]}}", 8, ERROR_FORMAT, "beyond end" },
         { "{\"a\":{\"dtype\":\"C128\",\"shape\":[1],\"data_offsets\":[0,16]}}", 16, ERROR_UNSUPPORTED, "dtype 'C128'" },
         { "{\"a\":{\"dtype\":\"f32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, ERROR_UNSUPPORTED, "dtype" },
         { "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4, ERROR_UNSUPPORTED,

@@ -26,9 +26,22 @@ END_TEST
 
 START_TEST(invalid_utf8_is_found)
 {
-    static const char *const bad[] = { "\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80",
-                                       "\xed\xbf\xbf", "\xf0\x80\x80\xaf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
-                                       "\xf5\x80\x80\x80", "\xff", "\xc3", "\xe2\x82", "\xc3(", "\xe2(\xa1" };
+    static const char *const bad[] = { "\x80",
+                                       "\xc0\xaf",
+                                       "\xc1\xbf",
+                                       "\xe0\x80\xaf",
+                                       "\xe0\x9f\xbf",
+                                       "\xed\xa0\x80",
+                                       "\xed\xbf\xbf",
+                                       "\xf0\x80\x80\xaf",
+                                       "\xf0\x8f\xbf\xbf",
+                                       "\xf4\x90\x80\x80",
+                                       "\xf5\x80\x80\x80",
+                                       "\xff",
+                                       "\xc3",
+                                       "\xe2\x82",
+                                       "\xc3(",
+                                       "\xe2(\xa1" };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         for (size_t lead = 0; lead < 20; lead++) {
             char s[40];
@@ -48,8 +61,9 @@ START_TEST(whole_numbers)
     ck_assert(text_u64("0", &u) && u == 0);
     ck_assert(text_u64("18446744073709551615", &u) && u == UINT64_MAX);
     ck_assert(text_u64("007", &u) && u == 7);
-    static const char *const bad[] = { "", " 1", "1 ", "+1", "-1", "1x", "0x10", "1.0", "18446744073709551616", "1e3",
-                                       "99999999999999999999999" };
+    static const char *const bad[] = {
+        "", " 1", "1 ", "+1", "-1", "1x", "0x10", "1.0", "18446744073709551616", "1e3", "99999999999999999999999"
+    };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         ck_assert_msg(!text_u64(bad[k], &u) && u == 7, "%s", bad[k]);
     ck_assert(text_i64("-9223372036854775808", &i) && i == INT64_MIN);
@@ -68,7 +82,8 @@ START_TEST(decimal_numbers)
     ck_assert(text_f64(".25", &d) && d == 0.25);
     ck_assert(text_f64("+4.", &d) && d == 4);
     ck_assert(text_f64("0.1", &d) && d == 0.1);
-    static const char *const bad[] = { "", ".", "-", "e5", "1e", "1e+", "nan", "inf", "0x1p3", " 1", "1 ", "1,5", "1e999", "1.2.3" };
+    static const char *const bad[] = { "",    ".",     "-",  "e5", "1e",  "1e+",   "nan",
+                                       "inf", "0x1p3", " 1", "1 ", "1,5", "1e999", "1.2.3" };
     d = 7;
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         ck_assert_msg(!text_f64(bad[k], &d) && d == 7, "%s", bad[k]);
@@ -103,8 +118,15 @@ START_TEST(foreign_bytes_are_quoted)
     ck_assert_str_eq(quote("a\\b\n", 4, 256), "a\\x5cb\\x0a");
     ck_assert_str_eq(quote("a\0b", 3, 256), "a\\x00b");
     ck_assert_str_eq(quote("\xc3\xa9\xff", 3, 256), "\xc3\xa9\\xff");
-    ck_assert_str_eq(quote("\xc2\x9b""1m", 4, 256), "\\xc2\\x9b""1m");          /* C1 control */
-    ck_assert_str_eq(quote("\xe2\x80\xae" "x", 4, 256), "\\xe2\\x80\\xaex");    /* right-to-left override */
+    ck_assert_str_eq(quote("\xc2\x9b"
+                           "1m",
+                           4, 256),
+                     "\\xc2\\x9b"
+                     "1m"); /* C1 control */
+    ck_assert_str_eq(quote("\xe2\x80\xae"
+                           "x",
+                           4, 256),
+                     "\\xe2\\x80\\xaex"); /* right-to-left override */
     ck_assert_str_eq(quote("abcdefgh", 8, 9), "abcdefgh");
     ck_assert_str_eq(quote("abcdefgh", 8, 8), "abcd...");
     ck_assert_str_eq(quote("abc\xc3\xa9\xc3\xa9", 7, 7), "abc...");
@@ -113,7 +135,9 @@ START_TEST(foreign_bytes_are_quoted)
     text_quote(&one, 0, "abc", 3);
     ck_assert_int_eq(one, 'x');
     for (size_t cap = 1; cap < 40; cap++) {
-        const char *q = quote("\x01\xc3\xa9" "b\xff\xff\xff\xff\xff", 9, cap);
+        const char *q = quote("\x01\xc3\xa9"
+                              "b\xff\xff\xff\xff\xff",
+                              9, cap);
         ck_assert_uint_lt(strlen(q), cap);
         ck_assert_uint_eq(text_utf8_check(q, strlen(q)), strlen(q));
     }

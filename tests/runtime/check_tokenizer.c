@@ -285,8 +285,8 @@ START_TEST(composition)
 }
 END_TEST
 
-/* Marks of descending classes in one run take utf8proc quadratic time to order, so there is a limit; many short runs and
- * tokenizers without NFC have none. */
+/* Marks of descending classes in one run take utf8proc quadratic time to order, so there is a limit; many short runs
+ * and tokenizers without NFC have none. */
 START_TEST(long_runs_of_marks)
 {
     struct buffer text = { 0 };

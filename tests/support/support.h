@@ -18,7 +18,8 @@ const char *support_shared(const char *rel);
 const char *support_tmpdir(void);
 const char *support_tmp(const char *name);
 
-/* n bytes that end right before an inaccessible page (after: true) or start right after one. Freed with support_guard_free. */
+/* n bytes that end right before an inaccessible page (after: true) or start right after one. Freed with
+ * support_guard_free. */
 void *support_guard(size_t n, int after);
 void support_guard_free(void *p, size_t n, int after);
 

@@ -92,8 +92,8 @@ static void expect(const struct how *h, unsigned errors, unsigned warnings, cons
 {
     struct report r;
     build_check(&r, make(h));
-    ck_assert_msg(r.n_errors == errors && r.n_warnings == warnings, "'%s': %zu errors, %zu warnings: %s", words, r.n_errors,
-                  r.n_warnings, r.n ? r.items[r.n - 1].text : "");
+    ck_assert_msg(r.n_errors == errors && r.n_warnings == warnings, "'%s': %zu errors, %zu warnings: %s", words,
+                  r.n_errors, r.n_warnings, r.n ? r.items[r.n - 1].text : "");
     ck_assert_msg(errors || warnings ? build_says(&r, words) : notes(&r, words), "nothing says '%s'", words);
     report_free(&r);
 }
@@ -105,7 +105,8 @@ START_TEST(readers)
     expect(&(struct how){ 0 }, 0, 0, "no prism.hadamard keys");
     expect(&(struct how){ .type = BLOCK_PTQ1_0 }, 0, 0, "mostly PTQ1_0");
     expect(&(struct how){ .rotated = true }, 0, 0, "weights are rotated");
-    expect(&(struct how){ .rotated = true, .type = BLOCK_Q2_0 }, 0, 1, "stock llama.cpp opens: there it prints nonsense");
+    expect(&(struct how){ .rotated = true, .type = BLOCK_Q2_0 }, 0, 1,
+           "stock llama.cpp opens: there it prints nonsense");
 }
 END_TEST
 
