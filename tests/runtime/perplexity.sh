@@ -4,8 +4,6 @@
 
 # value KEY < JSON: the first number or word of that name
 value() { grep -o "\"$1\": \"\{0,1\}[^,\"}]*" | head -n 1 | sed 's/^[^:]*: "\{0,1\}//'; }
-# close A B TOLERANCE: relative, false for anything that is no number
-close() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; m = b < 0 ? -b : b; exit !(a ~ /^[-0-9.e+]+$/ && b ~ /^[-0-9.e+]+$/ && d <= t * m) }'; }
 reference() { tr -d '\n' < "$1/reference.json" | sed -n 's/.*"test": *{[^}]*"ppl": *\([0-9.]*\).*/\1/p'; }
 
 text=$src/data/garden-corpus/test.txt
@@ -14,7 +12,7 @@ for name in garden-3m garden-3m-ternary; do
     ! sanitized || continue # the whole text takes minutes there; tests/flow/garden.sh looks at its first chunks
     "$run" perplexity "$tmp/$name.gguf" -q -f "$text" -c 256 --json > "$tmp/$name.json" || fail "perplexity of $name"
     want=$(reference "$src/data/$name")
-    close "$(value perplexity < "$tmp/$name.json")" "$want" 2e-4 || fail "$name: $(cat "$tmp/$name.json"), expected $want"
+    is_near "$(value perplexity < "$tmp/$name.json")" "$want" 2e-4 || fail "$name: $(cat "$tmp/$name.json"), expected $want"
 done
 if ! sanitized; then
     [ "$(value tokens < "$tmp/garden-3m.json")" = 13680 ] || fail "token count"
@@ -22,7 +20,7 @@ if ! sanitized; then
     [ "$(value scored < "$tmp/garden-3m.json")" = 6731 ] || fail "scored tokens"
     [ "$(value bos < "$tmp/garden-3m.json")" = false ] || fail "BOS"
     [ "$(value corpus_sha256 < "$tmp/garden-3m.json")" = "$(sha256sum < "$text" | cut -d ' ' -f 1)" ] || fail "corpus digest"
-    close "$(value stderr < "$tmp/garden-3m.json")" 0.019355892588 1e-3 || fail "standard error"
+    is_near "$(value stderr < "$tmp/garden-3m.json")" 0.019355892588 1e-3 || fail "standard error"
 fi
 
 model=$tmp/garden-3m.gguf
@@ -37,19 +35,19 @@ want=$(ppl "$model")
 for j in 1 3; do
     [ "$(ppl "$model" -j $j)" = "$want" ] || fail "-j $j changes it"
 done
-close "$(ppl "$model" -b 100 --no-mmap)" "$want" 1e-5 || fail "-b 100"
-close "$(TERNPACK_KERNELS=scalar ppl "$model")" "$want" 1e-5 || fail "scalar kernels"
-close "$(ppl "$model" --kv-type f16)" "$want" 1e-3 || fail "f16 cache"
+is_near "$(ppl "$model" -b 100 --no-mmap)" "$want" 1e-5 || fail "-b 100"
+is_near "$(TERNPACK_KERNELS=scalar ppl "$model")" "$want" 1e-5 || fail "scalar kernels"
+is_near "$(ppl "$model" --kv-type f16)" "$want" 1e-3 || fail "f16 cache"
 
 # packed ternary weights: the source's figure with unrounded activations, nearly so with 8-bit ones, the same for each kernel
 want=$(ppl "$tmp/garden-3m-ternary.gguf")
 for type in PQ2_0 PTQ1_0 Q2_0; do
     packed=$tmp/$type.gguf
     "$pack" -q "$tmp/garden-3m-ternary.gguf" -o "$packed" --type $type --embed-type F16 --on-ragged f16 || { fail "pack $type"; continue; }
-    close "$(ppl "$packed" --exact)" "$want" 1e-5 || fail "$type --exact"
+    is_near "$(ppl "$packed" --exact)" "$want" 1e-5 || fail "$type --exact"
     got=$(ppl "$packed")
-    close "$got" "$want" 5e-3 || fail "$type: $got, the source has $want"
-    close "$(TERNPACK_KERNELS=scalar ppl "$packed")" "$got" 1e-4 || fail "$type: scalar kernels"
+    is_near "$got" "$want" 5e-3 || fail "$type: $got, the source has $want"
+    is_near "$(TERNPACK_KERNELS=scalar ppl "$packed")" "$got" 1e-4 || fail "$type: scalar kernels"
 done
 
 # chunks, stride, several texts
@@ -83,7 +81,7 @@ m=$("$run" perplexity "$model" -f "$tmp/chat.txt" -c 4 --dry-run --parse-special
 
 # divergence: nothing from itself, something from the ternary twin; the log-probability file gives nearly the same
 "$run" kl "$model" -q --ref "$model" -f "$text" -c 256 --chunks 4 --json > "$tmp/self.json" || fail "kl with itself"
-close "$(value same_top1 < "$tmp/self.json")" 1 0 || fail "same top token with itself: $(cat "$tmp/self.json")"
+is_near "$(value same_top1 < "$tmp/self.json")" 1 0 || fail "same top token with itself: $(cat "$tmp/self.json")"
 awk -v k="$(value kl_max < "$tmp/self.json")" 'BEGIN { exit !(k ~ /^[-0-9.e+]+$/ && k < 1e-5 && k > -1e-5) }' || fail "KL with itself"
 "$run" kl "$tmp/garden-3m-ternary.gguf" -q --ref "$model" -f "$text" -c 256 --chunks 8 --json --save-kl-base "$tmp/base" \
     > "$tmp/kl.json" || fail "kl"
@@ -92,7 +90,7 @@ cmp -s "$tmp/base" "$tmp/base2" || fail "perplexity and kl write different log-p
 [ "$(stat -c %s "$tmp/base")" = $((20 + 8 * 256 * 4 + 8 * 127 * (8 + 2 * 1024))) ] || fail "size of the log-probability file"
 "$run" kl "$tmp/garden-3m-ternary.gguf" -q --kl-base "$tmp/base" -f "$text" --json > "$tmp/kl2.json" || fail "--kl-base"
 for key in kl_mean kl_median kl_99 kl_max rms_dp ppl_ratio perplexity ref_perplexity; do
-    close "$(value $key < "$tmp/kl2.json")" "$(value $key < "$tmp/kl.json")" 0.01 ||
+    is_near "$(value $key < "$tmp/kl2.json")" "$(value $key < "$tmp/kl.json")" 0.01 ||
         fail "$key: $(value $key < "$tmp/kl.json") and $(value $key < "$tmp/kl2.json") by file"
 done
 awk -v k="$(value kl_mean < "$tmp/kl.json")" 'BEGIN { exit !(k > 0.001 && k < 0.1) }' || fail "KL of the ternary twin"

@@ -44,14 +44,16 @@ need_checkpoint() {
 }
 # json_num FIELD <JSON: the first number behind "FIELD":
 json_num() { tr -d '\n' | grep -oE "\"$1\"[[:space:]]*:[[:space:]]*-?[0-9.eE+-]+" | head -n 1 | sed 's/.*:[[:space:]]*//'; }
-# near A B REL WHAT: |A - B| <= REL * |B|, false for anything that is no number
-near() {
+# is_near A B REL: |A - B| <= REL * |B|, false for anything that is no number
+is_near() {
     awk -v a="$1" -v b="$2" -v r="$3" 'BEGIN {
         number = "^-?[0-9]*[.]?[0-9]+([eE][-+]?[0-9]+)?$"
         if (a !~ number || b !~ number) exit 1
         d = a - b; if (d < 0) d = -d; m = b < 0 ? -b : b
-        exit !(d <= r * m) }' || fail "$4: $1, expected $2 within $3 relative"
+        exit !(d <= r * m) }'
 }
+# near A B REL WHAT: a failure that shows the figures unless they are near
+near() { is_near "$1" "$2" "$3" || fail "$4: $1, expected $2 within $3 relative"; }
 # ok COMMAND...: must exit 0; shows its output when it does not
 ok() { local out; out=$("$@" 2>&1) || { fail "$*: exit $?"; printf '%s\n' "$out" | tail -n 5; }; }
 # Is this a build with sanitizers (slow, and with memory of its own)?
