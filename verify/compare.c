@@ -100,8 +100,6 @@ struct worker {
     uint8_t *raw; /* 8 * REFERENCE_CHUNK bytes */
     float *w, *v; /* REFERENCE_CHUNK each */
     double *h;    /* columns of the widest weighted tensor; NULL: none */
-    size_t item;  /* tensor of the error, SIZE_MAX: none */
-    struct error err;
 };
 
 struct run {
@@ -122,7 +120,7 @@ static void column_weights(const struct stats_entry *e, uint64_t mat, double *h)
         h[j] = count > 0 ? (double)sum2[j] / count : 1;
 }
 
-static int compare_tensor(const struct run *run, size_t item, struct worker *w)
+static int compare_tensor(const struct run *run, size_t item, struct worker *w, struct error *err)
 {
     const struct gguf_tensor *t = &run->g->tensors[item];
     struct compare_tensor *out = &run->c->tensors[item];
@@ -134,19 +132,19 @@ static int compare_tensor(const struct run *run, size_t item, struct worker *w)
     reference_find(run->ref, t->name, &ref);
     for (uint64_t at = 0; at < t->n_elements;) {
         uint64_t in_matrix = at % per_matrix, n = per_matrix - in_matrix;
-        int code = interrupt_check(&w->err);
+        int code = interrupt_check(err);
         if (n > REFERENCE_CHUNK)
             n = REFERENCE_CHUNK;
         if (e && !in_matrix)
             column_weights(e, at / per_matrix, w->h);
         if (!code)
-            code = reference_read(run->ref, &ref, at, n, w->raw, w->w, &w->err);
+            code = reference_read(run->ref, &ref, at, n, w->raw, w->w, err);
         if (!code)
             code = file_read_at(&run->g->file, w->raw, n / b->weights * b->bytes,
-                                t->offset + at / b->weights * b->bytes, &w->err);
+                                t->offset + at / b->weights * b->bytes, err);
         if (!code && !codec_dequantize(t->type, w->raw, w->v, n))
-            code = error_set(&w->err, ERROR_UNSUPPORTED, "%s: %s: type %s cannot be decoded", run->o->path, t->name,
-                             b->name);
+            code =
+                error_set(err, ERROR_UNSUPPORTED, "%s: %s: type %s cannot be decoded", run->o->path, t->name, b->name);
         if (code)
             return code;
         compare_add(&out->sums, w->w, w->v, n, e ? w->h : NULL, in_matrix, t->ne[0]);
@@ -156,16 +154,16 @@ static int compare_tensor(const struct run *run, size_t item, struct worker *w)
     return 0;
 }
 
-static void compare_one(void *ctx, size_t item, unsigned worker)
+static int compare_one(void *ctx, size_t item, unsigned worker, struct error *err)
 {
     struct run *run = ctx;
     struct worker *w = &run->workers[worker];
 
-    if (!run->c->tensors[item].compared || w->item != SIZE_MAX)
-        return;
-    if (compare_tensor(run, item, w))
-        w->item = item;
+    if (!run->c->tensors[item].compared)
+        return 0;
+    int code = compare_tensor(run, item, w, err);
     progress_add(run->o->progress, 1, 0);
+    return code;
 }
 
 /* Shapes of both sides as text for the error. */
@@ -251,7 +249,6 @@ static int open_workers(struct run *run, unsigned n, struct error *err)
         return ERROR_NOMEM;
     for (unsigned i = 0; i < n; i++) {
         struct worker *w = &run->workers[i];
-        w->item = SIZE_MAX;
         if (!(w->raw = mem_aligned(REFERENCE_CHUNK, 8, "read buffer", err)) ||
             !(w->w = mem_aligned(REFERENCE_CHUNK, sizeof *w->w, "weights", err)) ||
             !(w->v = mem_aligned(REFERENCE_CHUNK, sizeof *w->v, "weights", err)) ||
@@ -264,7 +261,6 @@ static int open_workers(struct run *run, unsigned n, struct error *err)
 static int run_all(struct run *run, struct error *err)
 {
     unsigned n_workers = run->o->pool ? pool_threads(run->o->pool) : 1;
-    const struct worker *bad = NULL;
     uint64_t n = 0, bytes = 0;
     int code = open_workers(run, n_workers, err);
 
@@ -275,16 +271,8 @@ static int run_all(struct run *run, struct error *err)
         bytes += run->c->tensors[i].compared ? run->g->tensors[i].bytes : 0;
     }
     progress_phase(run->o->progress, "comparing", n, bytes);
-    pool_run(run->o->pool, run->c->n, compare_one, run);
+    code = pool_try(run->o->pool, run->c->n, compare_one, run, err);
     progress_end(run->o->progress);
-    for (unsigned i = 0; i < n_workers; i++)
-        if (run->workers[i].item != SIZE_MAX && (!bad || run->workers[i].item < bad->item))
-            bad = &run->workers[i];
-    if (bad) {
-        code = bad->err.code;
-        if (err)
-            *err = bad->err;
-    }
 out:
     for (unsigned i = 0; run->workers && i < n_workers; i++) {
         mem_free(run->workers[i].raw);

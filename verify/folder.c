@@ -17,8 +17,6 @@ enum { CHUNK = 1 << 20, JSON_DEPTH = 64, JSON_MAX = 1 << 30 };
 
 struct worker {
     uint8_t *buf;
-    size_t item; /* tensor of the error, SIZE_MAX: none */
-    struct error err;
 };
 
 struct values {
@@ -33,14 +31,15 @@ static bool wanted(const struct values *p, const struct st_tensor *t)
     return scan_knows(t->dtype) && (!p->v->tensor || !strcmp(p->v->tensor, t->name));
 }
 
-static int scan_tensor(const struct values *p, const struct st_tensor *t, struct scan *s, struct worker *w)
+static int scan_tensor(const struct values *p, const struct st_tensor *t, struct scan *s, struct worker *w,
+                       struct error *err)
 {
     uint64_t chunk = CHUNK / (st_dtype_bits(t->dtype) / 8);
     for (uint64_t at = 0; at < t->n_elements; at += chunk) {
         uint64_t n = t->n_elements - at < chunk ? t->n_elements - at : chunk;
-        int code = interrupt_check(&w->err);
+        int code = interrupt_check(err);
         if (!code)
-            code = st_read(p->m, t, at, n, w->buf, &w->err);
+            code = st_read(p->m, t, at, n, w->buf, err);
         if (code)
             return code;
         scan_values(t->dtype, w->buf, (size_t)n, at, s);
@@ -49,17 +48,17 @@ static int scan_tensor(const struct values *p, const struct st_tensor *t, struct
     return 0;
 }
 
-static void scan_one(void *ctx, size_t item, unsigned worker)
+static int scan_one(void *ctx, size_t item, unsigned worker, struct error *err)
 {
     struct values *p = ctx;
     struct worker *w = &p->workers[worker];
 
     scan_init(&p->results[item]);
-    if (w->item != SIZE_MAX || !wanted(p, &p->m->tensors[item]))
-        return;
-    if (scan_tensor(p, &p->m->tensors[item], &p->results[item], w))
-        w->item = item;
+    if (!wanted(p, &p->m->tensors[item]))
+        return 0;
+    int code = scan_tensor(p, &p->m->tensors[item], &p->results[item], w, err);
     progress_add(p->v->progress, 1, 0);
+    return code;
 }
 
 static void report_values(const struct values *p, struct report *r)
@@ -83,7 +82,6 @@ static int check_values(const struct st_model *m, const struct verify *v, struct
 {
     struct values p = { .m = m, .v = v };
     unsigned n_workers = v->pool ? pool_threads(v->pool) : 1;
-    const struct worker *bad = NULL;
     uint64_t total = 0, n = 0;
     int code = ERROR_NOMEM;
 
@@ -92,7 +90,6 @@ static int check_values(const struct st_model *m, const struct verify *v, struct
     if (!p.results || !p.workers)
         goto out;
     for (unsigned i = 0; i < n_workers; i++) {
-        p.workers[i].item = SIZE_MAX;
         if (!(p.workers[i].buf = mem_aligned(CHUNK, 1, "read buffer", err)))
             goto out;
     }
@@ -101,19 +98,10 @@ static int check_values(const struct st_model *m, const struct verify *v, struct
         total += wanted(&p, &m->tensors[i]) ? m->tensors[i].bytes : 0;
     }
     progress_phase(v->progress, "checking", n, total);
-    pool_run(v->pool, m->n_tensors, scan_one, &p);
+    code = pool_try(v->pool, m->n_tensors, scan_one, &p, err);
     progress_end(v->progress);
-    code = 0;
-    for (unsigned i = 0; i < n_workers; i++)
-        if (p.workers[i].item != SIZE_MAX && (!bad || p.workers[i].item < bad->item))
-            bad = &p.workers[i];
-    if (bad) {
-        code = bad->err.code;
-        if (err)
-            *err = bad->err;
-    } else {
+    if (!code)
         report_values(&p, r);
-    }
 out:
     for (unsigned i = 0; p.workers && i < n_workers; i++)
         mem_free(p.workers[i].buf);

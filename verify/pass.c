@@ -10,8 +10,6 @@ enum { CHUNK = 1 << 20 };
 struct worker {
     struct digest *digest;
     uint8_t *buf; /* CHUNK bytes */
-    size_t item;  /* tensor of the error, SIZE_MAX: none */
-    struct error err;
 };
 
 struct pass {
@@ -53,7 +51,8 @@ static uint64_t padding_end(const struct gguf *g, const struct gguf_tensor *t)
     return end;
 }
 
-static int read_tensor(const struct pass *p, const struct gguf_tensor *t, struct pass_tensor *r, struct worker *w)
+static int read_tensor(const struct pass *p, const struct gguf_tensor *t, struct pass_tensor *r, struct worker *w,
+                       struct error *err)
 {
     size_t chunk = CHUNK / t->info->bytes * t->info->bytes;
     uint64_t base = 0;
@@ -65,9 +64,9 @@ static int read_tensor(const struct pass *p, const struct gguf_tensor *t, struct
     for (uint64_t at = 0; at < t->bytes;) {
         size_t n = t->bytes - at < chunk ? (size_t)(t->bytes - at) : chunk;
         size_t weights = n / t->info->bytes * t->info->weights;
-        int code = interrupt_check(&w->err);
+        int code = interrupt_check(err);
         if (!code)
-            code = file_read_at(&p->g->file, w->buf, n, t->offset + at, &w->err);
+            code = file_read_at(&p->g->file, w->buf, n, t->offset + at, err);
         if (code)
             return code;
         if (p->which)
@@ -80,23 +79,21 @@ static int read_tensor(const struct pass *p, const struct gguf_tensor *t, struct
     }
     if (p->which)
         digest_result(w->digest, &r->digest);
-    return pass_find_nonzero(&p->g->file, t->offset + t->bytes, padding_end(p->g, t), &r->bad_padding, &w->err);
+    return pass_find_nonzero(&p->g->file, t->offset + t->bytes, padding_end(p->g, t), &r->bad_padding, err);
 }
 
-static void run_one(void *ctx, size_t item, unsigned worker)
+static int run_one(void *ctx, size_t item, unsigned worker, struct error *err)
 {
     struct pass *p = ctx;
     struct worker *w = &p->workers[worker];
     struct pass_tensor *r = &p->results[item];
 
-    r->bad_padding = UINT64_MAX;
-    if (!r->wanted || w->item != SIZE_MAX)
-        return;
-    if (read_tensor(p, &p->g->tensors[item], r, w))
-        w->item = item;
-    else
-        r->read = true;
+    if (!r->wanted)
+        return 0;
+    int code = read_tensor(p, &p->g->tensors[item], r, w, err);
+    r->read = !code;
     progress_add(p->progress, 1, 0);
+    return code;
 }
 
 int pass_run(const struct gguf *g, struct pass_tensor *results, unsigned which, struct pool *pool,
@@ -104,7 +101,6 @@ int pass_run(const struct gguf *g, struct pass_tensor *results, unsigned which, 
 {
     struct pass p = { .g = g, .results = results, .which = which, .progress = progress };
     unsigned n_workers = pool ? pool_threads(pool) : 1;
-    const struct worker *bad = NULL;
     uint64_t total = 0, n = 0;
     int code = 0;
 
@@ -112,7 +108,6 @@ int pass_run(const struct gguf *g, struct pass_tensor *results, unsigned which, 
     if (!p.workers)
         return ERROR_NOMEM;
     for (unsigned i = 0; i < n_workers && !code; i++) {
-        p.workers[i].item = SIZE_MAX;
         if (!(p.workers[i].buf = mem_aligned(CHUNK, 1, "read buffer", err)))
             code = ERROR_NOMEM;
         else if (which)
@@ -121,20 +116,13 @@ int pass_run(const struct gguf *g, struct pass_tensor *results, unsigned which, 
     if (code)
         goto out;
     for (size_t i = 0; i < g->n_tensors; i++) {
+        results[i].bad_padding = UINT64_MAX;
         n += results[i].wanted;
         total += results[i].wanted ? g->tensors[i].bytes : 0;
     }
     progress_phase(progress, "checking", n, total);
-    pool_run(pool, g->n_tensors, run_one, &p);
+    code = pool_try(pool, g->n_tensors, run_one, &p, err);
     progress_end(progress);
-    for (unsigned i = 0; i < n_workers; i++)
-        if (p.workers[i].item != SIZE_MAX && (!bad || p.workers[i].item < bad->item))
-            bad = &p.workers[i];
-    if (bad) {
-        code = bad->err.code;
-        if (err)
-            *err = bad->err;
-    }
 out:
     for (unsigned i = 0; i < n_workers; i++) {
         mem_free(p.workers[i].buf);

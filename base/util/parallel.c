@@ -2,6 +2,7 @@
 #include "base/util/parallel.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -191,4 +192,48 @@ void pool_run(struct pool *p, size_t n, pool_fn *fn, void *ctx)
     pool_start(p, run_items, &r);
     run_items(&r, 0);
     pool_finish(p);
+}
+
+/* What a worker met first, which is its lowest failing item: items are handed out in ascending order. */
+struct failure {
+    size_t item; /* SIZE_MAX: none */
+    struct error err;
+};
+
+struct attempt {
+    pool_try_fn *fn;
+    void *ctx;
+    struct failure *failures; /* one a worker */
+};
+
+static void try_item(void *ctx, size_t item, unsigned worker)
+{
+    struct attempt *a = ctx;
+    struct failure *f = &a->failures[worker];
+    if (f->item == SIZE_MAX && a->fn(a->ctx, item, worker, &f->err))
+        f->item = item;
+}
+
+int pool_try(struct pool *p, size_t n, pool_try_fn *fn, void *ctx, struct error *err)
+{
+    unsigned n_workers = p ? pool_threads(p) : 1;
+    struct attempt a = { .fn = fn, .ctx = ctx };
+    const struct failure *bad = NULL;
+    int code = 0;
+
+    if (!(a.failures = mem_zalloc(n_workers, sizeof *a.failures, "errors of workers", err)))
+        return ERROR_NOMEM;
+    for (unsigned i = 0; i < n_workers; i++)
+        a.failures[i].item = SIZE_MAX;
+    pool_run(p, n, try_item, &a);
+    for (unsigned i = 0; i < n_workers; i++)
+        if (a.failures[i].item != SIZE_MAX && (!bad || a.failures[i].item < bad->item))
+            bad = &a.failures[i];
+    if (bad) {
+        code = bad->err.code;
+        if (err)
+            *err = bad->err;
+    }
+    mem_free(a.failures);
+    return code;
 }

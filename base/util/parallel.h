@@ -25,6 +25,12 @@ unsigned pool_cores(void); /* cores this process may use */
 typedef void pool_fn(void *ctx, size_t item, unsigned worker);
 void pool_run(struct pool *p, size_t n, pool_fn *fn, void *ctx);
 
+/* The same for items that can fail: 0, or the error of the lowest failing item, whatever the threads. A worker that
+ * failed calls fn for no further item, so results of items above the failing one may be untouched. ERROR_NOMEM before
+ * any call. */
+typedef int pool_try_fn(void *ctx, size_t item, unsigned worker, struct error *err);
+int pool_try(struct pool *p, size_t n, pool_try_fn *fn, void *ctx, struct error *err);
+
 /* Pipeline: read(i) and write(i) run in order on the caller's thread, work(i) on any thread, at most `window` items
  * between read and write (slot = i % window names its buffers). The first error (lowest item) stops and is returned. */
 struct pool_pipe {

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "base/util/parallel.h"
+#include <stdio.h>
+
 #include "tests/support/support.h"
 
 enum { N = 3000 };
@@ -181,6 +183,36 @@ START_TEST(second_signal_ends_the_process)
 }
 END_TEST
 
+static int fail_above(void *ctx, size_t item, unsigned worker, struct error *err)
+{
+    (void)worker;
+    return item >= *(const size_t *)ctx ? error_set(err, ERROR_FORMAT, "item %zu", item) : 0;
+}
+
+/* Whatever the threads, the error is that of the lowest failing item. */
+START_TEST(lowest_failing_item_wins)
+{
+    for (unsigned threads = 1; threads <= 5; threads++) {
+        struct pool *pool = NULL;
+        struct error err = { 0 };
+        ck_ok(pool_open(&pool, threads, &err), err);
+        for (size_t first = 0; first < 40; first += 13) {
+            char want[32];
+            snprintf(want, sizeof want, "item %zu", first);
+            ck_assert_int_eq(pool_try(pool, 200, fail_above, &first, &err), ERROR_FORMAT);
+            ck_assert_str_eq(err.text, want);
+            ck_assert_int_eq(pool_try(pool, 200, fail_above, &first, NULL), ERROR_FORMAT);
+            ck_ok(pool_try(pool, first, fail_above, &first, &err), err);
+        }
+        pool_close(pool);
+    }
+    size_t first = 3;
+    struct error err = { 0 };
+    ck_assert_int_eq(pool_try(NULL, 9, fail_above, &first, &err), ERROR_FORMAT);
+    ck_assert_str_eq(err.text, "item 3");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("parallel");
@@ -190,6 +222,7 @@ static Suite *suite(void)
     tcase_add_test(c, pipeline_keeps_order);
     tcase_add_test(c, lowest_error_wins);
     tcase_add_test(c, first_signal_sets_the_flag);
+    tcase_add_test(c, lowest_failing_item_wins);
     tcase_add_exit_test(c, second_signal_ends_the_process, 130);
     suite_add_tcase(s, c);
     return s;
